@@ -1,0 +1,74 @@
+/* extend.h -- the tables a plug-in fills in; one file per entry, one registry line */
+#ifndef FENCHEL_EXTEND_H
+#define FENCHEL_EXTEND_H
+#include "fenchel/fenchel.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- loss: v(t) = loss(y, t), convex in t ------------------------------------ */
+typedef struct fen_parameter { const char *name; double low, high, initial; } fen_parameter;
+
+typedef struct fen_loss {
+    const char *name, *help;
+    fen_parameter parameter;                       /* name NULL: the loss has none     */
+    double smoothness;                             /* Lipschitz constant of v'; 0: none */
+    double (*value)(double y, double t, const double *par);
+    double (*conj )(double y, double slope, const double *par);   /* v*(slope)         */
+    void   (*domain)(double y, const double *par, double *low, double *high); /* of v*  */
+    void   (*slopes)(double y, double t, const double *par, double *low, double *high); /* dv(t) */
+    double (*prox )(double y, double t, double step, const double *par);
+} fen_loss;
+
+/* ---- penalty: lambda * value(||f||) -------------------------------------------- */
+typedef struct fen_penalty {
+    const char *name, *help;
+    double (*value)(double norm, double power);                        /* ||f||^power  */
+    double (*conj )(double dual_norm, double lambda, double power);    /* Psi*         */
+} fen_penalty;
+
+/* ---- kernel: a function of one number that a whole tile can be made of ---------- */
+typedef enum fen_basis {
+    FEN_SQUARED_DISTANCE,    /* ||x - z||_2^2 */
+    FEN_L1_DISTANCE,         /* ||x - z||_1   */
+    FEN_PRODUCT,             /* x . z         */
+    FEN_PRECOMPUTED          /* the kernel values themselves stand in the rows */
+} fen_basis;
+typedef struct fen_kernel_par { double gamma, degree, coef0; } fen_kernel_par;
+typedef struct fen_kernel {
+    const char *name, *help;
+    fen_basis basis;
+    int uses_gamma, uses_degree, uses_coef0;
+    int gamma_is_inverse_length;   /* k depends on gamma*r: rules take a square root   */
+    double (*value)(double basis, const fen_kernel_par *par);      /* one pair          */
+    void   (*map)(double *basis, int64_t count, const fen_kernel_par *par); /* in place */
+} fen_kernel;
+
+/* ---- format: a file as a sequence of blocks of rows ------------------------------ */
+typedef struct fen_bytes fen_bytes;             /* a plain or .gz file, see data/bytes.h */
+typedef struct fen_format {
+    const char *name, *help;
+    const char *endings;                               /* ".csv .tsv .txt"              */
+    int        (*sniff)(const char *head, int64_t bytes);          /* 0..100 confidence */
+    fen_status (*open )(fen_bytes *in, const fen_options *o, void **state, fen_error *err);
+    fen_status (*next )(void *state, fen_table **block, fen_error *err); /* NULL: the end */
+    void       (*close)(void *state);
+    /* writing: begin is called once with the first block, rows for every block */
+    fen_status (*begin)(void *sink, const fen_table *block, void **state, fen_error *err);
+    fen_status (*rows )(void *state, const fen_table *block, fen_error *err);
+    fen_status (*end  )(void *state, fen_error *err);  /* always called; frees state    */
+} fen_format;
+
+/* ---- generator -------------------------------------------------------------------- */
+typedef struct fen_generator {
+    const char *name, *help;
+    int64_t columns;                                   /* of the table, target included */
+    double  noise;                                     /* default standard deviation    */
+    /* fills one row, column names given once by name(column) */
+    void        (*row)(uint64_t seed, int64_t row, double noise, double *cells);
+    const char *(*column)(int64_t column);
+} fen_generator;
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,12 @@
+/* json.h -- Jansson with our number rules: 17 digits, infinities and NaN as null */
+#ifndef FENP_JSON_H
+#define FENP_JSON_H
+#include <jansson.h>
+#include "fenchel/fenchel.h"
+
+json_t *fenp_json_number(double value);
+/* one number when count is 1, else an array: what several targets look like */
+json_t *fenp_json_numbers(const double *values, int64_t count);
+/* Takes the reference; text is released with fen_text_free. NULL value: FEN_MEMORY. */
+fen_status fenp_json_text(json_t *value, char **text, fen_error *err);
+#endif

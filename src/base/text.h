@@ -1,0 +1,24 @@
+/* text.h -- numbers and names as text, independent of the locale */
+#ifndef FENP_TEXT_H
+#define FENP_TEXT_H
+#include <stdint.h>
+#include <stddef.h>
+
+/* Parses all of [text, text+length) as a decimal number: correctly rounded, any
+ * exponent, no hex. Returns 1 and *value; 0 if it is not a number. "inf", "nan"
+ * and their kin are not numbers here (see fenp_is_not_finite_word). Surrounding
+ * blanks are the caller's business. Fast path (<= 19 digits, Eisel-Lemire), else strtod_l. */
+int fenp_parse_double(const char *text, int64_t length, double *value);
+int fenp_parse_int(const char *text, int64_t length, int64_t *value);
+/* "nan", "inf", "+Infinity", "-1.#IND" ... in any case */
+int fenp_is_not_finite_word(const char *text, int64_t length);
+/* A number or a fraction "4/3". */
+int fenp_parse_fraction(const char *text, int64_t length, double *value);
+/* Shortest text that reads back as the same double; at most 32 bytes. Returns its length. */
+int fenp_print_double(double value, char out[32]);
+/* The entry of names (NULL-terminated) nearest to wrong in edit distance, NULL if none is near. */
+const char *fenp_nearest(const char *wrong, const char *const *names);
+/* Calls visit for every item of a comma list; blanks trimmed; stops when it returns nonzero. */
+int fenp_each_item(const char *list, int (*visit)(void *user, const char *item, int64_t length),
+                   void *user);
+#endif

@@ -1,0 +1,70 @@
+/* prepare.h -- from raw columns to numbers a kernel can use
+ *
+ * Learned from the training rows only, stored in the model, applied to raw rows ever
+ * after. Numbers: gaps get the training mean and, where training had gaps, an
+ * indicator feature; then (x - center) / scale. Text: one 0/1 feature per level and
+ * one for "other". Constant columns are dropped. Sparse inputs are scaled, not
+ * centred. kernel = precomputed: the n kernel values pass untouched. */
+#ifndef FENP_PREPARE_H
+#define FENP_PREPARE_H
+#include <jansson.h>
+#include "data/table.h"
+
+/* What the solvers see. */
+typedef struct fenp_sample {
+    int64_t n, p, targets;
+    double *x;          /* n x p, row-major                                           */
+    double *y;          /* targets x n: target t is y + t*n                           */
+    double *w;          /* n, positive, sum 1                                         */
+    double  weight_sum; /* sum of the weights as written (n without weights)          */
+    uint64_t hash;      /* of the raw rows that were used                             */
+    int64_t dropped_missing, dropped_weightless;   /* rows left out, and why          */
+} fenp_sample;
+void fenp_sample_free(fenp_sample *sample);
+static inline fen_view fenp_sample_inputs(const fenp_sample *s)
+{ return (fen_view){ s->x, s->n, s->p, s->p }; }
+
+/* One input column of the file and what became of it. */
+typedef struct fenp_input {
+    char   *name;
+    int     text, constant;      /* constant: dropped                                 */
+    int     gaps;                /* numbers: training had gaps, an indicator follows  */
+    double  fill, center, scale; /* numbers                                           */
+    char  **levels;              /* text: levels with a feature of their own          */
+    int64_t level_count;         /* text: features are levels, then "other"           */
+} fenp_input;
+
+typedef struct fenp_prep {
+    int64_t inputs, features, targets;
+    fenp_input *input;
+    char  **target;              /* names                                             */
+    char   *weights;             /* name of the weight column, or NULL                */
+    int     sparse;              /* absent columns of a sparse file are zeros         */
+    int     precomputed;
+} fenp_prep;
+
+/* Resolves target and weights, drops rows without a target or weight, learns, applies. */
+fen_status fenp_prep_learn(const fen_table *table, const fen_options *o,
+                           fenp_prep **prep, fenp_sample **sample, fen_error *err);
+/* The sample that a table makes under a learned preparation (verify). */
+fen_status fenp_prep_sample(const fenp_prep *prep, const fen_table *table,
+                            fenp_sample **sample, fen_error *err);
+/* Raw rows -> features: x is table->rows x prep->features. Columns by name; a missing
+ * one is an error that names it. */
+fen_status fenp_prep_apply(const fenp_prep *prep, const fen_table *table, double *x,
+                           fen_error *err);
+/* Raw numeric rows in training order -> features: x is inputs.rows x prep->features. */
+fen_status fenp_prep_apply_view(const fenp_prep *prep, fen_view inputs, double *x,
+                                fen_error *err);
+/* rows x targets labels of a table, NaN where missing (also the whole column). */
+fen_status fenp_prep_labels(const fenp_prep *prep, const fen_table *table, double *labels,
+                            fen_error *err);
+/* Name of feature j ("age", "age is missing", "colour = red", "colour = other"). */
+void       fenp_prep_feature_name(const fenp_prep *prep, int64_t j, char *out, int64_t size);
+/* In words and numbers for the model file: everything but fill, center, scale, which
+ * are arrays of prep->inputs entries each. */
+json_t    *fenp_prep_to_json(const fenp_prep *prep);
+fen_status fenp_prep_from_json(const json_t *json, const double *fill, const double *center,
+                               const double *scale, fenp_prep **out, fen_error *err);
+void       fenp_prep_free(fenp_prep *prep);
+#endif

@@ -1,0 +1,35 @@
+/* table.h -- raw columns as they stood in a file, dense or sparse */
+#ifndef FENP_TABLE_H
+#define FENP_TABLE_H
+#include "fenchel/extend.h"
+
+typedef struct fenp_column {
+    char   *name;
+    int     text;              /* 1: cells are codes 0,1,... into levels              */
+    char  **levels;            /* distinct cells in order of appearance               */
+    int64_t level_count;
+} fenp_column;
+
+struct fen_table {
+    int64_t rows, cols;        /* cols counts target and weight columns too           */
+    fenp_column *column;
+    char   *origin;            /* file name for messages; "" when there is none       */
+    int64_t first_line;        /* of the first row in its file; 0: not from a file    */
+    /* dense: rows x cols, row-major; NaN: missing. NULL when the table is sparse. */
+    double *cells;
+    /* sparse (CSR): entries of row i are start[i]..start[i+1]-1, columns ascending;
+     * the last column (the label) is dense and stands in label. */
+    int64_t *start, *index;
+    double  *value, *label;
+};
+/* A table with nothing in it; columns get their names later. */
+fen_table *fenp_table_new(const char *origin);
+/* Appends the rows of block (same columns; text codes are translated; sparse blocks
+ * may widen the table). */
+fen_status fenp_table_append(fen_table *table, const fen_table *block, fen_error *err);
+int64_t    fenp_table_find(const fen_table *table, const char *name);   /* -1: no such column */
+/* The code of text in column (appended when new); -1: out of memory. */
+int64_t    fenp_column_code(fenp_column *column, const char *text, int64_t length);
+/* One cell; NaN when missing. Sparse rows: a binary search. */
+double     fenp_table_cell(const fen_table *table, int64_t row, int64_t col);
+#endif

@@ -1,0 +1,34 @@
+/* gram.h -- kernel matrices in tiles: GEMM for the basis, SLEEF for the map
+ *
+ * Squared distances come from |x|^2 + |z|^2 - 2 x.z; where that cancels (near-
+ * duplicate rows) they are recomputed from the differences, so that they are never
+ * negative and accurate to 1e-12 relative; equal rows give exactly 0. */
+#ifndef FENP_GRAM_H
+#define FENP_GRAM_H
+#include "fenchel/extend.h"
+#include "base/clock.h"
+
+typedef struct fenp_kernel { const fen_kernel *table; fen_kernel_par par; } fenp_kernel;
+
+/* One pair by definition. For FEN_PRECOMPUTED use the table's values, not this. */
+double fenp_kernel_pair(const fenp_kernel *k, const double *x, const double *z, int64_t dim);
+
+/* The full symmetric matrix of x's rows, upper triangle (column-major, i <= j at
+ * k[i + j*n]); the strict lower triangle is left alone. Bit-identical for any number
+ * of threads. The diagonal is exactly k(x,x). */
+fen_status fenp_gram_upper(const fenp_kernel *k, fen_view x, double *out, const fenp_task *task,
+                           fen_error *err);
+/* out (rows.rows x targets, row-major) = K(rows, centres) coef (targets x centres.rows).
+ * K never exists as a whole. Precomputed: rows hold kernel values against the centres. */
+fen_status fenp_gram_times(const fenp_kernel *k, fen_view rows, fen_view centres,
+                           const double *coef, int64_t targets, double *out,
+                           const fenp_task *task, fen_error *err);
+/* 1/(weighted mean squared distance over all pairs, i = j included), or its square root
+ * where gamma is an inverse length. FEN_BAD_DATA if all rows are equal. */
+fen_status fenp_gamma_mean(const fen_kernel *kernel, fen_view x, const double *w, double *gamma,
+                           fen_error *err);
+/* Weighted mean of k(x,x): the natural unit of lambda. */
+double     fenp_gram_mean_diagonal(const fenp_kernel *k, fen_view x, const double *w);
+/* k(x_i, x_i) for all i */
+void       fenp_gram_diagonal(const fenp_kernel *k, fen_view x, double *out);
+#endif

@@ -1,0 +1,47 @@
+/* model.h -- what a fit leaves behind
+ *
+ * f = sum_i c_i k(x_i, .), c = coef_scale * dual. Linear kernels carry the weight
+ * vector f(x) = weights . x and no inputs. */
+#ifndef FENP_MODEL_H
+#define FENP_MODEL_H
+#include "data/prepare.h"
+#include "kernel/gram.h"
+
+/* One line of the selection table. */
+typedef struct fenp_score { double gamma, lambda, score; } fenp_score;
+
+/* How gamma and lambda were chosen; kind NULL: they were given. */
+typedef struct fenp_selection {
+    char        kind[16];         /* "loo", "gcv", "kfold:10"; "" when given           */
+    int64_t     rows;             /* rows the scores were computed on                  */
+    double      score;            /* of the chosen point, mean over targets            */
+    int64_t     count;
+    fenp_score *grid;             /* every point tried, in the order tried             */
+} fenp_selection;
+
+struct fen_model {
+    fenp_prep  *prep;
+    const fen_loss *loss;
+    fenp_kernel kernel;
+    double      lambda, power, tolerance;
+    int         bias;
+    int64_t     n, p, targets;
+    uint64_t    hash;                       /* of the training rows                    */
+    double     *inputs;                     /* n x p; NULL for linear and precomputed  */
+    double     *weights;                    /* targets x p for linear, else NULL       */
+    double     *dual;                       /* targets x n: u                          */
+    double     *coef_scale;                 /* targets: c = coef_scale u               */
+    double     *offset;                     /* targets: b                              */
+    fen_certificate *certificate;           /* targets                                 */
+    fenp_selection selection;
+    char        method[32];
+    char        note[512];                  /* what was dropped or filled, in words    */
+    double      seconds;
+};
+fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets);   /* arrays n x .. zeroed */
+/* "mean (y - f(x) - b)^2 + lambda ||f||^2, gaussian kernel ..." */
+void       fenp_model_objective(const fen_model *m, char *out, int64_t size);
+/* features (rows x p) -> scores (rows x targets) */
+fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
+                             const fenp_task *task, fen_error *err);
+#endif
