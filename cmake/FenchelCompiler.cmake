@@ -1,0 +1,27 @@
+# FenchelCompiler.cmake -- language, optimisation, warnings and sanitizers of everything we build
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "kind of build" FORCE)
+endif()
+set(CMAKE_C_FLAGS_RELEASE "-O3 -DNDEBUG")
+set(CMAKE_C_FLAGS_DEBUG "-Og -g")
+
+# Results must be the same whether or not the compiler sees a chance to fuse a*b + c.
+add_compile_options(-ffp-contract=off -fno-math-errno)
+
+add_library(fenchel_warnings INTERFACE)
+target_compile_options(fenchel_warnings INTERFACE
+    -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes
+    -Wmissing-prototypes -Wvla $<$<BOOL:${FENCHEL_WERROR}>:-Werror>)
+
+if(FENCHEL_SANITIZE)
+    string(REPLACE ";" "," FENCHEL_SANITIZERS "${FENCHEL_SANITIZE}")
+    add_compile_options(-fsanitize=${FENCHEL_SANITIZERS} -fno-sanitize-recover=all
+                        -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${FENCHEL_SANITIZERS})
+endif()
