@@ -1,0 +1,94 @@
+/* arena.c -- checked sizes, and one allocation for a whole computation
+ *
+ * Every size in the library passes through fenp_bytes before it reaches malloc. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/error.h"
+
+enum { ALIGNMENT = 64 };   /* a cache line, and the widest vector register */
+
+int64_t fenp_bytes(int64_t a, int64_t b, int64_t size)
+{
+    int64_t product;
+    if (a < 0 || b < 0 || size < 0 || __builtin_mul_overflow(a, b, &product) ||
+        __builtin_mul_overflow(product, size, &product))
+        return -1;
+    return product;
+}
+
+/* What malloc is asked for: at least one byte, so that NULL always means failure;
+ * 0 when the size is impossible. */
+static size_t request(int64_t count, int64_t size)
+{
+    int64_t bytes = fenp_bytes(count, 1, size);
+    if (bytes < 0 || (uint64_t)bytes > PTRDIFF_MAX)
+        return 0;
+    return bytes > 0 ? (size_t)bytes : 1;
+}
+
+void *fenp_new(int64_t count, int64_t size)
+{
+    size_t bytes = request(count, size);
+    return bytes ? malloc(bytes) : NULL;
+}
+
+void *fenp_new_zeroed(int64_t count, int64_t size)
+{
+    size_t bytes = request(count, size);
+    return bytes ? calloc(bytes, 1) : NULL;
+}
+
+void *fenp_resize(void *old, int64_t count, int64_t size)
+{
+    size_t bytes = request(count, size);
+    return bytes ? realloc(old, bytes) : NULL;
+}
+
+char *fenp_strdup(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = malloc(bytes);
+    if (copy)
+        memcpy(copy, text, bytes);
+    return copy;
+}
+
+int64_t fenp_arena_bytes(int64_t count)
+{
+    int64_t bytes = fenp_bytes(count, 1, sizeof(double));
+    if (bytes < 0 || bytes > INT64_MAX - ALIGNMENT)
+        return -1;
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+fen_status fenp_arena_open(fenp_arena *arena, int64_t bytes, const char *what_for, fen_error *err)
+{
+    *arena = (fenp_arena){ NULL, 0, 0 };
+    if (bytes < 0 || (uint64_t)bytes > PTRDIFF_MAX - ALIGNMENT)
+        return fenp_no_memory(err, -1, what_for);
+    /* aligned_alloc wants a multiple of the alignment */
+    int64_t rounded = (bytes / ALIGNMENT + 1) * ALIGNMENT;
+    arena->base = aligned_alloc(ALIGNMENT, (size_t)rounded);
+    if (!arena->base)
+        return fenp_no_memory(err, bytes, what_for);
+    arena->size = rounded;
+    return FEN_OK;
+}
+
+double *fenp_arena_doubles(fenp_arena *arena, int64_t count)
+{
+    int64_t bytes = fenp_arena_bytes(count);
+    if (bytes < 0 || bytes > arena->size - arena->used)
+        return NULL;
+    double *piece = (double *)(void *)(arena->base + arena->used);
+    arena->used += bytes;
+    return piece;
+}
+
+void fenp_arena_close(fenp_arena *arena)
+{
+    free(arena->base);
+    *arena = (fenp_arena){ NULL, 0, 0 };
+}
