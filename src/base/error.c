@@ -29,7 +29,7 @@ fen_status fenp_no_memory(fen_error *err, int64_t bytes, const char *what_for)
 {
     static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB", "EB" };
     if (bytes < 0)   /* what fenp_bytes says of a size that overflows */
-        return fenp_fail(err, FEN_MEMORY, "out of memory: %s would be larger than any machine holds",
+        return fenp_fail(err, FEN_MEMORY, "out of memory: no machine holds as much as %s would take",
                          what_for);
     int unit = 0;
     int64_t whole = bytes, tenths = 0;
@@ -38,8 +38,8 @@ fen_status fenp_no_memory(fen_error *err, int64_t bytes, const char *what_for)
         whole /= 1000;
     }
     if (unit > 0 && whole < 10)   /* integers: printf's decimal point follows the locale */
-        return fenp_fail(err, FEN_MEMORY, "out of memory: %lld.%lld %s for %s are not to be had",
+        return fenp_fail(err, FEN_MEMORY, "out of memory: %lld.%lld %s for %s could not be had",
                          (long long)whole, (long long)tenths, units[unit], what_for);
-    return fenp_fail(err, FEN_MEMORY, "out of memory: %lld %s for %s are not to be had",
+    return fenp_fail(err, FEN_MEMORY, "out of memory: %lld %s for %s could not be had",
                      (long long)whole, units[unit], what_for);
 }

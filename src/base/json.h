@@ -5,6 +5,8 @@
 #include "fenchel/fenchel.h"
 
 json_t *fenp_json_number(double value);
+/* text, in which bytes that are not UTF-8 stand as U+FFFD: a note may have been cut anywhere */
+json_t *fenp_json_string(const char *text);
 /* one number when count is 1, else an array: what several targets look like */
 json_t *fenp_json_numbers(const double *values, int64_t count);
 /* Takes the reference; text is released with fen_text_free. NULL value: FEN_MEMORY. */
