@@ -1,0 +1,132 @@
+/* option.c -- the one table of options
+ *
+ * A row says how an option is called, what may be written after it, where it lives in
+ * fen_options, its range, its default and where it makes sense. Defaults, parsing,
+ * checking, --help, the man page and shell completion are loops over the table.
+ *
+ * Method: defaults are set from the very text that --help shows.
+ * Cost: fen_options_set is a linear search over some 25 rows. */
+#include <stddef.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/option.h"
+#include "base/text.h"
+
+fen_values fen_value(double given)
+{ return (fen_values){ .choice = FEN_GIVEN, .count = 1, .at = { given } }; }
+
+/* ---- the table ------------------------------------------------------------------- */
+
+#define AT(field) offsetof(fen_options, field)
+#define READ  "fit predict select verify plan convert"
+#define LEARN "fit select plan"
+
+static const fenp_option table[] = {
+    { { "target", "NAMES", "", LEARN,
+        "columns to predict, by name or number from 1, separated by commas; default: the last" },
+      &fenp_text_type, AT(target), 0, 0, NULL, 0, NULL },
+    { { "weights", "NAME", "", LEARN, "column of sample weights; default: all rows count alike" },
+      &fenp_text_type, AT(weights), 0, 0, NULL, 0, NULL },
+    { { "format", "NAME", "auto", READ, "format of DATA; auto looks at the first bytes" },
+      &fenp_choice_type, AT(format), 0, 0, "auto", 0, "format" },
+    { { "index-base", "0|1", "auto", READ, "first index of svmlight files; auto: 0 if a 0 occurs" },
+      &fenp_int32_type, AT(index_base), 0, 1, "auto", -1, NULL },
+    { { "missing", "LIST", "NA,N/A,?,null,NULL", READ,
+        "cells that mean \"missing\", as the empty cell does" },
+      &fenp_text_type, AT(missing), 0, 0, NULL, 0, NULL },
+    { { "text", "NAMES", "", READ, "columns to be taken as text although they look like numbers" },
+      &fenp_text_type, AT(text), 0, 0, NULL, 0, NULL },
+    { { "loss", "NAME", "square", LEARN, "loss of a prediction" },
+      &fenp_choice_type, AT(loss), 0, 0, "", 0, "loss" },
+    { { "kernel", "NAME", "gaussian", LEARN, "similarity of two rows" },
+      &fenp_choice_type, AT(kernel), 0, 0, "", 0, "kernel" },
+    { { "gamma", "VALUES", "auto", LEARN,
+        "width of the kernel: auto, mean (1/mean squared distance), a number, low:high:count, "
+        "or a list" },
+      &fenp_values_type, AT(gamma), FENP_POSITIVE, FENP_NO_LIMIT, "mean", 0, NULL },
+    { { "degree", "NUMBER", "3", LEARN, "polynomial kernel: (gamma x.z + coef0)^degree" },
+      &fenp_int32_type, AT(degree), 1, 20, NULL, 0, NULL },
+    { { "coef0", "NUMBER", "1", LEARN, "polynomial kernel: the constant" },
+      &fenp_real_type, AT(coef0), 0, FENP_NO_LIMIT, NULL, 0, NULL },
+    { { "lambda", "VALUES", "auto", LEARN,
+        "weight of the penalty: auto, 1/n, a number, low:high:count or a list" },
+      &fenp_values_type, AT(lambda), FENP_POSITIVE, FENP_NO_LIMIT, "1/n", 0, NULL },
+    { { "as", "TOOL", "fenchel", LEARN, "unit of lambda: fenchel, or sklearn (alpha = n lambda)" },
+      &fenp_choice_type, AT(as), 0, 0, "fenchel sklearn", 0, NULL },
+    { { "no-bias", NULL, "no", LEARN, "fit no constant" },
+      &fenp_off_type, AT(bias), 0, 1, NULL, 0, NULL },
+    { { "scale", "HOW", "standard", LEARN,
+        "inputs: standard (mean 0, deviation 1), range (0 to 1) or none" },
+      &fenp_choice_type, AT(scale), 0, 0, "standard range none", 0, NULL },
+    { { "select", "HOW", "loo", LEARN,
+        "score by which values are chosen: loo (leave one out), gcv, kfold:K or none" },
+      &fenp_choice_type, AT(select), 2, 1000, "loo gcv none kfold:", 0, NULL },
+    { { "engine", "NAME", "auto", LEARN, "algorithm of the fit" },
+      &fenp_choice_type, AT(engine), 0, 0, "auto", 0, "engine" },
+    { { "tolerance", "NUMBER", "1e-6", "fit select verify plan",
+        "largest relative gap of a certificate that holds" },
+      &fenp_real_type, AT(tolerance), FENP_POSITIVE, 1, NULL, 0, NULL },
+    { { "seed", "NUMBER", "1", "fit select plan generate", "the only source of randomness" },
+      &fenp_seed_type, AT(seed), 0, 0x1p53, NULL, 0, NULL },
+    { { "threads", "NUMBER", "auto", "fit predict select verify plan", "auto: one per core" },
+      &fenp_int32_type, AT(threads), 1, 4096, "auto", 0, NULL },
+    { { "memory", "BYTES", "auto", LEARN,
+        "limit such as 8G or 500M; auto: what the machine has free" },
+      &fenp_bytes_type, AT(memory_limit_bytes), 1, 0x1p62, "auto", 0, NULL },
+    { { "time-limit", "SECONDS", "none", "fit select", "stop after this long" },
+      &fenp_real_type, AT(time_limit_seconds), FENP_POSITIVE, FENP_NO_LIMIT, "none", 0, NULL },
+    { { "rows", "NUMBER", "500", "generate", "how many rows to make" },
+      &fenp_int64_type, AT(rows), 1, 1e12, NULL, 0, NULL },
+    { { "noise", "NUMBER", "auto", "generate",
+        "standard deviation of the noise; auto: the generator's own" },
+      &fenp_real_type, AT(noise), 0, FENP_NO_LIMIT, "auto", -1, NULL },
+};
+enum { ROWS = sizeof table / sizeof table[0] };
+
+const fen_option *fen_option_at(int32_t i)
+{ return i >= 0 && i < ROWS ? &table[i].shown : NULL; }
+
+void fenp_options_fill(fen_options *o)
+{
+    for (int32_t i = 0; i < ROWS; i++)       /* defaults are in range: the test says so */
+        table[i].type->set(&table[i], (char *)o + table[i].offset, table[i].shown.initial, NULL);
+}
+
+fen_options fen_options_default(void)
+{
+    fen_options o;
+    memset(&o, 0, sizeof o);
+    fenp_options_fill(&o);
+    return o;
+}
+
+fen_status fen_options_set(fen_options *o, const char *name, const char *value, fen_error *err)
+{
+    const char *names[ROWS + 1] = { NULL };
+    if (!o || !name)
+        return fenp_fail(err, FEN_BAD_CALL, "fen_options_set needs options and a name");
+    for (int32_t i = 0; i < ROWS; i++) {
+        const fenp_option *r = &table[i];
+        names[i] = r->shown.name;
+        if (strcmp(r->shown.name, name) != 0)
+            continue;
+        if (!value && r->shown.argument)
+            return fenp_fail(err, FEN_BAD_CALL, "--%s needs a value: %s", name, r->shown.argument);
+        return r->type->set(r, (char *)o + r->offset, value ? value : "", err);
+    }
+    const char *near = fenp_nearest(name, names);
+    if (near)
+        return fenp_fail(err, FEN_BAD_CALL, "there is no option --%s; did you mean --%s?", name,
+                         near);
+    return fenp_fail(err, FEN_BAD_CALL, "there is no option --%s", name);
+}
+
+fen_status fen_options_check(const fen_options *o, fen_error *err)
+{
+    if (!o)
+        return fenp_fail(err, FEN_BAD_CALL, "the options are NULL; use fen_options_default()");
+    fen_status status = FEN_OK;
+    for (int32_t i = 0; i < ROWS && !status; i++)
+        status = table[i].type->check(&table[i], (const char *)o + table[i].offset, err);
+    return status;
+}
