@@ -1,0 +1,93 @@
+# FenchelTest.cmake -- how a file in tests/ becomes a test
+
+# Thread sanitizing with clang: libarcher tells the sanitizer what libomp synchronises; without
+# it every parallel region looks like a race. The libraries below us are not instrumented.
+set(FENCHEL_TEST_ENVIRONMENT
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1"
+    "UBSAN_OPTIONS=print_stacktrace=1")
+if("thread" IN_LIST FENCHEL_SANITIZE)
+    get_filename_component(directory "${OpenMP_omp_LIBRARY}" REALPATH)
+    get_filename_component(directory "${directory}" DIRECTORY)
+    file(GLOB llvm_directories /usr/lib/llvm-*/lib)
+    find_library(FENCHEL_ARCHER archer HINTS ${directory} ${llvm_directories} REQUIRED)
+    list(APPEND FENCHEL_TEST_ENVIRONMENT "OMP_TOOL_LIBRARIES=${FENCHEL_ARCHER}"
+         "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1")
+endif()
+
+# Files of one kind, if that kind is wanted.
+function(fenchel_test_files kind ending out)
+    set(files "")
+    if(kind IN_LIST FENCHEL_TEST_KINDS)
+        file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${kind}/*.${ending})
+    endif()
+    set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
+# A test named preset:kind/name, run in the source directory, with a TMPDIR of its own build.
+function(fenchel_add_test kind name)
+    get_filename_component(preset ${PROJECT_BINARY_DIR} NAME)
+    set(test ${preset}:${kind}/${name})
+    set(scratch ${PROJECT_BINARY_DIR}/scratch)
+    file(MAKE_DIRECTORY ${scratch})
+    add_test(NAME ${test} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set(environment ${FENCHEL_TEST_ENVIRONMENT} "FENCHEL_DATA=${FENCHEL_DATA}"
+        "TMPDIR=${scratch}")
+    if(TARGET fenchel_cli)
+        list(APPEND environment "FENCHEL=$<TARGET_FILE:fenchel_cli>")
+    endif()
+    set_tests_properties(${test} PROPERTIES LABELS ${kind} SKIP_RETURN_CODE 77 TIMEOUT 600
+                         ENVIRONMENT "${environment}")
+    set(test ${test} PARENT_SCOPE)
+endfunction()
+
+# An executable test_KIND_NAME and the test that runs it; the caller finds it in ${target}.
+function(fenchel_c_test kind file)
+    get_filename_component(name ${file} NAME_WE)
+    set(target test_${kind}_${name})
+    add_executable(${target} ${file})
+    target_link_libraries(${target} PRIVATE fenchel_internals)
+    fenchel_add_test(${kind} ${name} ${target})
+    set(target ${target} PARENT_SCOPE)
+endfunction()
+
+# Every __wrap_NAME that the file defines takes the place of NAME in what is linked.
+function(fenchel_wrap target file)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    string(REGEX MATCHALL "__wrap_[A-Za-z0-9_]+" names "${text}")
+    list(REMOVE_DUPLICATES names)
+    list(TRANSFORM names REPLACE "__wrap_" "LINKER:--wrap=")
+    target_link_options(${target} PRIVATE ${names})
+endfunction()
+
+# fuzzer-no-link among the sanitizers: a libFuzzer program and ten minutes of it in the target
+# fuzz-long; otherwise a program that runs over the seeds in tests/fuzz/corpus/NAME once.
+function(fenchel_fuzz_test file)
+    get_filename_component(name ${file} NAME_WE)
+    set(target fuzz_${name})
+    set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${name})
+    if(NOT EXISTS ${seeds})
+        set(seeds "")
+    endif()
+    add_executable(${target} ${file})
+    target_link_libraries(${target} PRIVATE fenchel_internals)
+    set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS -Wno-missing-prototypes)
+    if(NOT "fuzzer-no-link" IN_LIST FENCHEL_SANITIZE)
+        target_sources(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/support/replay.c)
+        fenchel_add_test(fuzz ${name} ${target} ${seeds})
+        return()
+    endif()
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    set(found ${CMAKE_CURRENT_BINARY_DIR}/corpus/${name})
+    file(MAKE_DIRECTORY ${found})
+    set(options -rss_limit_mb=2048 -timeout=20 -print_final_stats=1
+        -artifact_prefix=${CMAKE_CURRENT_BINARY_DIR}/${name}-)
+    fenchel_add_test(fuzz ${name} ${target} -max_total_time=${FENCHEL_FUZZ_SECONDS} -seed=1
+                     ${options} ${found} ${seeds})
+    if(NOT TARGET fuzz-long)
+        add_custom_target(fuzz-long)
+    endif()
+    add_custom_target(fuzz-long-${name} USES_TERMINAL COMMAND ${target} -max_total_time=600
+                      ${options} ${found} ${seeds} DEPENDS ${target})
+    add_dependencies(fuzz-long fuzz-long-${name})
+endfunction()
