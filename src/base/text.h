@@ -7,8 +7,11 @@
 /* Parses all of [text, text+length) as a decimal number: correctly rounded, any
  * exponent, no hex. Returns 1 and *value; 0 if it is not a number. "inf", "nan"
  * and their kin are not numbers here (see fenp_is_not_finite_word). Surrounding
- * blanks are the caller's business. Fast path (<= 19 digits, Eisel-Lemire), else strtod_l. */
+ * blanks are the caller's business. Fast path (<= 19 digits, Eisel-Lemire), else strtod
+ * on text without a decimal point. Overflow gives an infinity. */
 int fenp_parse_double(const char *text, int64_t length, double *value);
+/* The number at the start of [text, end): the place after it, or NULL and *value as it was. */
+const char *fenp_scan_double(const char *text, const char *end, double *value);
 int fenp_parse_int(const char *text, int64_t length, int64_t *value);
 /* "nan", "inf", "+Infinity", "-1.#IND" ... in any case */
 int fenp_is_not_finite_word(const char *text, int64_t length);

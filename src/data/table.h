@@ -8,6 +8,7 @@ typedef struct fenp_column {
     int     text;              /* 1: cells are codes 0,1,... into levels              */
     char  **levels;            /* distinct cells in order of appearance               */
     int64_t level_count;
+    int64_t *slot, slots;      /* hash index of levels, kept by fenp_column_code      */
 } fenp_column;
 
 struct fen_table {
@@ -21,12 +22,15 @@ struct fen_table {
      * the last column (the label) is dense and stands in label. */
     int64_t *start, *index;
     double  *value, *label;
+    int64_t row_room, entry_room;   /* what the arrays can hold; 0: exactly full      */
 };
 /* A table with nothing in it; columns get their names later. */
 fen_table *fenp_table_new(const char *origin);
 /* Appends the rows of block (same columns; text codes are translated; sparse blocks
  * may widen the table). */
 fen_status fenp_table_append(fen_table *table, const fen_table *block, fen_error *err);
+/* Gives a sparse table the further columns of a wider one; the label stays last. */
+fen_status fenp_table_widen(fen_table *table, const fen_table *like, fen_error *err);
 int64_t    fenp_table_find(const fen_table *table, const char *name);   /* -1: no such column */
 /* The code of text in column (appended when new); -1: out of memory. */
 int64_t    fenp_column_code(fenp_column *column, const char *text, int64_t length);
