@@ -1,0 +1,102 @@
+/* linalg.c -- Cholesky in blocks, triangular inverse, eigenvectors
+ *
+ * Method. The factorisation is the right-looking blocked one: a diagonal block by
+ * dpotrf, the panel below it by dtrsm, the rest by dsyrk. Blocks of 512 columns
+ * keep it within a few percent of one dpotrf call and let progress, time limits
+ * and cancellation act between them. Everything else is one LAPACK call.
+ * LAPACK is called by its Fortran names: any LAPACK has them, LAPACKE is not needed. */
+#include "base/linalg.h"
+
+#include <limits.h>
+#include "base/error.h"
+
+void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
+void dpotrs_(const char *uplo, const int *n, const int *nrhs, const double *a, const int *lda,
+             double *b, const int *ldb, int *info, size_t);
+void dtrtri_(const char *uplo, const char *diag, const int *n, double *a, const int *lda,
+             int *info, size_t, size_t);
+void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda,
+             double *w, double *work, const int *lwork, int *iwork, const int *liwork, int *info,
+             size_t, size_t);
+
+enum { BLOCK = 512 };
+
+static fen_status check_size(int64_t n, int64_t ld, fen_error *err)
+{
+    if (n < 0 || ld < n || ld > INT_MAX)
+        return fenp_fail(err, FEN_BAD_CALL, "a matrix of order %lld is beyond what this LAPACK can hold",
+                         (long long)n);
+    return FEN_OK;
+}
+
+fen_status fenp_cholesky(int64_t n, double *a, int64_t ld, int64_t *rank, const fenp_task *task,
+                         fen_error *err)
+{
+    fen_status status = check_size(n, ld, err);
+    const int stride = (int)ld;
+    *rank = 0;
+    for (int64_t k = 0; status == FEN_OK && k < n; k += BLOCK) {
+        const int width = (int)(n - k < BLOCK ? n - k : BLOCK), rest = (int)(n - k) - width;
+        double *diagonal = a + k + k * ld, *panel = diagonal + width;
+        int info;
+        dpotrf_("L", &width, diagonal, &stride, &info, 1);
+        if (info != 0) {
+            *rank = k + info - 1;
+            return FEN_OK;
+        }
+        cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, rest, width,
+                    1.0, diagonal, stride, panel, stride);
+        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, rest, width, -1.0, panel, stride, 1.0,
+                    panel + (int64_t)width * ld, stride);
+        *rank = k + width;
+        const double left = (double)rest / (double)n;      /* flops left go with its cube */
+        status = fenp_task_at(task, 1.0 - left * left * left, err);
+    }
+    return status;
+}
+
+fen_status fenp_cholesky_solve(int64_t n, const double *l, int64_t ld, double *b, int64_t k,
+                               fen_error *err)
+{
+    const fen_status status = check_size(n, ld, err);
+    if (status != FEN_OK || n == 0) return status;
+    const int order = (int)n, stride = (int)ld, columns = (int)k;
+    int info;
+    dpotrs_("L", &order, &columns, l, &stride, b, &order, &info, 1);
+    return FEN_OK;
+}
+
+fen_status fenp_triangular_inverse(int64_t n, double *l, int64_t ld, fen_error *err)
+{
+    const fen_status status = check_size(n, ld, err);
+    if (status != FEN_OK || n == 0) return status;
+    const int order = (int)n, stride = (int)ld;
+    int info;
+    dtrtri_("L", "N", &order, l, &stride, &info, 1, 1);
+    return info == 0 ? FEN_OK : fenp_fail(err, FEN_BAD_DATA, "a triangular factor is singular");
+}
+
+/* LAPACK's formula for dsyevd with eigenvectors: 1 + 6n + 2n^2 doubles and 3 + 5n
+ * integers, which stand behind them in the same work area. */
+static int64_t real_work(int64_t n) { return 1 + 6 * n + 2 * n * n; }
+static int64_t integer_work(int64_t n) { return 3 + 5 * n; }
+
+int64_t fenp_eigen_work(int64_t n) { return real_work(n) + (integer_work(n) + 1) / 2; }
+
+fen_status fenp_eigen(int64_t n, double *a, int64_t ld, double *d, double *work, fen_error *err)
+{
+    const fen_status status = check_size(n, ld, err);
+    if (status != FEN_OK || n == 0) return status;
+    if (real_work(n) > INT_MAX)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "an eigendecomposition of order %lld is beyond this LAPACK; "
+                         "use --engine cholesky", (long long)n);
+    const int order = (int)n, stride = (int)ld;
+    const int reals = (int)real_work(n), integers = (int)integer_work(n);
+    int info;
+    dsyevd_("V", "L", &order, a, &stride, d, work, &reals, (int *)(work + real_work(n)), &integers,
+            &info, 1, 1);
+    return info == 0 ? FEN_OK
+                     : fenp_fail(err, FEN_BAD_DATA, "the eigendecomposition did not converge: "
+                                 "the kernel matrix holds values that are not finite");
+}

@@ -1,0 +1,127 @@
+/* kfold.c -- K-fold cross-validation of kernel ridge on one shared kernel matrix
+ *
+ * Fold k is left out whole and the rest refitted with weights that sum to one: the
+ * ordinary convention. One eigendecomposition per fold answers every lambda; the
+ * predictions of a fold for all of them are one product of K with the coefficients.
+ * Cost. K times (9 ((1-1/K) n)^3 + 2 n^2 count) flops, 8 n^2 + 24 ((1-1/K) n)^2 bytes. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/linalg.h"
+#include "base/random.h"
+#include "promise/loo.h"
+
+int64_t fenp_scores_kfold_bytes(const fenp_size *size, int64_t count)
+{
+    const int64_t n = size->n, spectrum = fenp_spectrum_bytes(size, 0);
+    if (spectrum < 0) return -1;
+    return spectrum + fenp_arena_bytes(n * n) + 4 * fenp_arena_bytes(n) +
+           fenp_arena_bytes(n * size->targets) +
+           2 * fenp_arena_bytes(n * count * size->targets);
+}
+
+typedef struct deal {
+    const fenp_problem *problem;
+    const double *k, *diag, *lambdas;
+    int64_t count, folds;
+    int64_t *order, *train;    /* shuffled rows; the rows of the training part          */
+    double *w, *y;             /* of the training part                                  */
+    double *c, *f;             /* n x (count * targets)                                 */
+} deal;
+
+/* Training rows of one fold, their renormalised weights, labels and kernel values. */
+static int64_t gather(deal *s, int64_t fold, double *a)
+{
+    const fenp_sample *sample = s->problem->sample;
+    const int64_t n = sample->n;
+    int64_t m = 0;
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++)
+        if (i % s->folds != fold) sum += sample->w[s->train[m++] = s->order[i]];
+    for (int64_t i = 0; i < m; i++) {
+        s->w[i] = sample->w[s->train[i]] / sum;
+        for (int64_t t = 0; t < sample->targets; t++)
+            s->y[t * m + i] = sample->y[t * n + s->train[i]];
+    }
+#pragma omp parallel for schedule(dynamic, 16)
+    for (int64_t j = 0; j < m; j++)
+        for (int64_t i = 0; i <= j; i++) {
+            const int64_t p = s->train[i], q = s->train[j];
+            a[i + j * m] = p < q ? s->k[p + q * n] : s->k[q + p * n];
+        }
+    return m;
+}
+
+/* c = S U (ty / (d + m lambda)) scattered to all n rows, for every lambda and target. */
+static void coefficients(deal *s, const fenp_spectrum *e, double *scaled, double *column)
+{
+    const int64_t n = s->problem->sample->n, m = e->n, r = e->rank;
+    memset(s->c, 0, (size_t)(n * s->count * e->targets) * sizeof(double));
+    for (int64_t l = 0; l < s->count; l++)
+        for (int64_t t = 0; t < e->targets; t++) {
+            double *c = s->c + (l * e->targets + t) * n;
+            for (int64_t j = 0; j < r; j++)
+                scaled[j] = e->ty[t * r + j] / (e->d[j] + (double)m * s->lambdas[l]);
+            cblas_dgemv(CblasColMajor, CblasNoTrans, (int)m, (int)r, 1.0, e->basis, (int)m, scaled,
+                        1, 0.0, column, 1);
+            for (int64_t i = 0; i < m; i++) c[s->train[i]] = e->fold.s[i] * column[i];
+        }
+}
+
+static void add_held_out(const deal *s, int64_t fold, int64_t m, double *scores)
+{
+    const fenp_sample *sample = s->problem->sample;
+    const int64_t n = sample->n;
+    for (int64_t l = 0; l < s->count; l++)
+        for (int64_t t = 0; t < sample->targets; t++) {
+            const double *f = s->f + (l * sample->targets + t) * n;
+            double b = 0.0;
+            if (s->problem->bias)
+                for (int64_t i = 0; i < m; i++) b += s->w[i] * (s->y[t * m + i] - f[s->train[i]]);
+            for (int64_t i = fold; i < n; i += s->folds) {
+                const int64_t row = s->order[i];
+                const double r = sample->y[t * n + row] - f[row] - b;
+                scores[t * s->count + l] += sample->w[row] * r * r;
+            }
+        }
+}
+
+fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem, const double *lambdas,
+                             int64_t count, int64_t folds, uint64_t seed, double *scores,
+                             const fenp_task *task, fen_error *err)
+{
+    const fenp_sample *sample = problem->sample;
+    const int64_t n = sample->n, columns = count * sample->targets;
+    if (folds > n)
+        return fenp_fail(err, FEN_BAD_CALL, "--select kfold:%lld needs at least that many rows, "
+                         "there are %lld", (long long)folds, (long long)n);
+    double *k = fenp_arena_doubles(arena, n * n), *diag = fenp_arena_doubles(arena, n);
+    deal s = { .problem = problem, .k = k, .diag = diag, .lambdas = lambdas, .count = count,
+               .folds = folds };
+    s.order = (int64_t *)fenp_arena_doubles(arena, n);
+    s.train = (int64_t *)fenp_arena_doubles(arena, n);
+    s.w = fenp_arena_doubles(arena, n);
+    s.y = fenp_arena_doubles(arena, n * sample->targets);
+    s.c = fenp_arena_doubles(arena, n * columns);
+    s.f = fenp_arena_doubles(arena, n * columns);
+    fen_status status =
+        fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), k, NULL, err);
+    for (int64_t i = 0; i < n; i++) diag[i] = k[i + i * n];
+    fenp_permutation(seed, 2, n, s.order);
+    memset(scores, 0, (size_t)columns * sizeof(double));
+    const int64_t mark = arena->used;
+    for (int64_t fold = 0; status == FEN_OK && fold < folds; fold++) {
+        arena->used = mark;
+        fenp_spectrum e;
+        double *a = fenp_arena_doubles(arena, n * n);
+        const int64_t m = gather(&s, fold, a);
+        status = fenp_spectrum_of_matrix(arena, s.w, s.y, m, sample->targets, problem->bias, a, &e,
+                                         err);
+        if (status != FEN_OK) return status;
+        coefficients(&s, &e, s.f, s.f + n);
+        fenp_upper_times(n, k, diag, s.c, columns, s.f);
+        add_held_out(&s, fold, m, scores);
+        status = fenp_task_at(task, (double)(fold + 1) / (double)folds, err);
+    }
+    return status;
+}

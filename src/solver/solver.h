@@ -1,0 +1,46 @@
+/* solver.h -- one table per algorithm
+ *
+ * A solver never decides to stop, print, time or allocate: fit.c sizes one arena from
+ * bytes, calls begin once, then sweep -> certificate until the gap is met. */
+#ifndef FENP_SOLVER_H
+#define FENP_SOLVER_H
+#include "base/arena.h"
+#include "data/prepare.h"
+#include "kernel/gram.h"
+
+/* sum w_i loss(y_i, f(x_i) + b) + lambda ||f||^2 over one prepared sample. */
+typedef struct fenp_problem {
+    const fenp_sample *sample;
+    const fen_loss *loss;
+    fenp_kernel kernel;
+    double lambda;
+    int    bias;
+} fenp_problem;
+
+/* Where sweeps leave the current iterate. */
+typedef struct fenp_solution {
+    double *dual;              /* targets x n: u_i = w_i z_i, c = u / (2 lambda)        */
+    double *offset;            /* targets: b                                            */
+    double *weights;           /* targets x p for linear kernels, else NULL             */
+} fenp_solution;
+
+/* u = 2 lambda c, b = sum w (y - K c), weights = X'c from c and K c (targets x n). */
+void fenp_solution_set(const fenp_problem *problem, const double *c, const double *kc,
+                       fenp_solution *out);
+
+typedef struct fenp_size { int64_t n, p, targets; int bias; } fenp_size;
+
+typedef struct fenp_solver {
+    const char *name, *help;
+    int        (*accepts)(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size);
+    int64_t    (*bytes)(const fenp_size *size);                      /* of the arena    */
+    double     (*flops)(const fenp_size *size);                      /* for the planner */
+    fen_status (*begin)(fenp_arena *arena, const fenp_problem *problem, void **state,
+                        const fenp_task *task, fen_error *err);
+    /* Improves the iterate; the first call produces it. */
+    fen_status (*sweep)(void *state, const fenp_problem *problem, fenp_solution *out,
+                        const fenp_task *task, fen_error *err);
+} fenp_solver;
+extern const fenp_solver *const fenp_solvers[];          /* in order of preference, NULL last */
+const fenp_solver *fenp_find_solver(const char *name);   /* NULL: unknown                     */
+#endif

@@ -1,0 +1,37 @@
+/* story.h -- what the five story files tell each other: plan, select, fit, certify */
+#ifndef FENP_STORY_H
+#define FENP_STORY_H
+#include "model/model.h"
+#include "solver/solver.h"
+
+/* ---- plan.c: decided once, before any work, from the sizes alone ---------------- */
+typedef struct fenp_strategy {
+    const fenp_solver *solver;
+    const char *why;               /* the solver                                        */
+    int     gammas, lambdas;       /* points to try; 1 and 1: nothing to select         */
+    int     widen;                 /* the gamma grid may grow past its ends             */
+    int64_t coarse_rows;           /* all gammas are tried on so many rows; 0: skipped  */
+    int64_t rows;                  /* the final scores are computed on so many          */
+    int64_t bytes;                 /* largest work area of any step                     */
+    double  flops;                 /* of all steps                                      */
+} fenp_strategy;
+fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
+                              const fenp_size *size, fenp_strategy *out, fen_error *err);
+/* FEN_MEMORY with advice if the strategy does not fit o->memory_limit_bytes or the machine. */
+fen_status fenp_strategy_fits(const fenp_strategy *strategy, const fen_options *o,
+                              const fenp_size *size, fen_error *err);
+
+/* ---- select.c: kernel and lambda, chosen or as given ------------------------------- */
+typedef struct fenp_chosen {
+    fenp_kernel kernel;
+    double lambda;
+    fenp_selection selection;      /* grid is owned by whoever holds this               */
+} fenp_chosen;
+fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fen_kernel *kernel,
+                       const fenp_strategy *strategy, fenp_chosen *out, const fenp_task *task,
+                       fen_error *err);
+
+/* ---- certify.c: the certificate of every target from its definition ---------------- */
+fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_certificate *out,
+                        const fenp_task *task, fen_error *err);
+#endif
