@@ -31,10 +31,7 @@ function(fenchel_add_test kind name)
     file(MAKE_DIRECTORY ${scratch})
     add_test(NAME ${test} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set(environment ${FENCHEL_TEST_ENVIRONMENT} "FENCHEL_DATA=${FENCHEL_DATA}"
-        "TMPDIR=${scratch}")
-    if(TARGET fenchel_cli)
-        list(APPEND environment "FENCHEL=$<TARGET_FILE:fenchel_cli>")
-    endif()
+        "FENCHEL=$<TARGET_FILE:fenchel_cli>" "TMPDIR=${scratch}")
     set_tests_properties(${test} PROPERTIES LABELS ${kind} SKIP_RETURN_CODE 77 TIMEOUT 600
                          ENVIRONMENT "${environment}")
     set(test ${test} PARENT_SCOPE)
