@@ -29,8 +29,10 @@ fen_status fenp_no_memory(fen_error *err, int64_t bytes, const char *what_for)
 {
     static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB", "EB" };
     if (bytes < 0)   /* what fenp_bytes says of a size that overflows */
-        return fenp_fail(err, FEN_MEMORY, "out of memory: no machine holds as much as %s would take",
+        return fenp_fail(err, FEN_MEMORY, "out of memory: no machine holds what %s would take",
                          what_for);
+    if (bytes == 0)  /* the amount is known to somebody else */
+        return fenp_fail(err, FEN_MEMORY, "out of memory: none is left for %s", what_for);
     int unit = 0;
     int64_t whole = bytes, tenths = 0;
     for (; whole >= 1000; unit++) {

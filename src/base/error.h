@@ -6,6 +6,6 @@
 /* Writes status and message into *err (may be NULL) and returns status. */
 fen_status fenp_fail(fen_error *err, fen_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* FEN_MEMORY with the amount that could not be had; for = what it was for. */
+/* FEN_MEMORY with the amount that could not be had (0: unknown; -1: overflowed). */
 fen_status fenp_no_memory(fen_error *err, int64_t bytes, const char *what_for);
 #endif

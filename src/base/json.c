@@ -60,6 +60,26 @@ json_t *fenp_json_string(const char *text)
     return string;
 }
 
+/* Jansson's lexer drops a byte when its buffer cannot grow and calls other failed
+ * allocations bad syntax. So the text is read twice: answers that differ mean that
+ * memory ran out on the way. */
+fen_status fenp_json_parse(const char *text, int64_t length, json_t **out, fen_error *err)
+{
+    json_error_t why, again;
+    json_t *first = json_loadb(text, (size_t)length, JSON_REJECT_DUPLICATES, &why);
+    json_t *second = json_loadb(text, (size_t)length, JSON_REJECT_DUPLICATES, &again);
+    int neither = !first && !second;
+    int explained = why.text[0] && json_error_code(&why) != json_error_out_of_memory;
+    int same = neither ? explained : json_equal(first, second);
+    json_decref(second);
+    if (!same) {
+        json_decref(first);
+        return fenp_no_memory(err, length, "the parts of a JSON text");
+    }
+    *out = first;
+    return FEN_OK;
+}
+
 fen_status fenp_json_text(json_t *value, char **text, fen_error *err)
 {
     /* Measured, then written into memory of our own: free() releases it, whatever

@@ -1,0 +1,37 @@
+/* file.h -- the arrays of a model file: one list, followed by save.c and load.c alike
+ */
+#ifndef FENP_MODEL_FILE_H
+#define FENP_MODEL_FILE_H
+#include "model/model.h"
+#include "model/tensors.h"
+
+#define FENP_FORMAT_FAMILY "fenchel-model-"
+#define FENP_FORMAT        FENP_FORMAT_FAMILY "1"
+
+_Static_assert(sizeof(fenp_score) == 3 * sizeof(double), "the grid is an array of doubles");
+
+typedef struct fenp_array {
+    const char *name;
+    int         rank;
+    int64_t     shape[2];
+    double     *at;
+    int         finite;          /* a model with NaN or infinity here could not predict */
+} fenp_array;
+
+enum { FENP_CERTIFICATE_NUMBERS = 8 };
+
+/* fill, center, scale and certificate: copies of what a model keeps in structs. */
+typedef struct fenp_file {
+    fenp_array array[FENP_TENSORS_MAX];
+    int        count;
+    int64_t    inputs;
+    double    *fill, *center, *scale, *certificate;
+} fenp_file;
+
+/* Lists the arrays that m has (those that are not NULL) and makes room for the copies. */
+fen_status fenp_file_open(const fen_model *m, int64_t inputs, fenp_file *file, fen_error *err);
+void       fenp_file_close(fenp_file *file);
+/* Between the copies and the model, whose prep exists. */
+void       fenp_file_take(fenp_file *file, const fen_model *m);
+void       fenp_file_give_certificate(const fenp_file *file, fen_model *m);
+#endif

@@ -1,0 +1,302 @@
+/* load.c -- a model from a safetensors file that nobody vouches for
+ *
+ * Method: tensors.c has held every array against the file, so that memory never
+ * exceeds a small multiple of it; arrays are read straight into their place; shapes,
+ * names and numbers are then held against each other. What passes can predict. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/registry.h"
+#include "base/text.h"
+#include "model/file.h"
+
+/* --- metadata --------------------------------------------------------------------- */
+
+static fen_status read_format(const fenp_tensors *in, fen_error *err)
+{
+    const char *format = fenp_metadata(in, "format");
+    if (!format || strncmp(format, FENP_FORMAT_FAMILY, strlen(FENP_FORMAT_FAMILY)) != 0)
+        return fenp_alien(in, "its header does not say that it is one", err);
+    if (strcmp(format, FENP_FORMAT) != 0)
+        return fenp_fail(err, FEN_BAD_DATA, "%s: has the format %.40s: it needs a newer fenchel",
+                         in->path, format);
+    return FEN_OK;
+}
+
+static fen_status read_names(const fenp_tensors *in, const fen_loss **loss,
+                             const fen_kernel **kernel, fen_error *err)
+{
+    const char *loss_name = fenp_metadata(in, "loss");
+    const char *kernel_name = fenp_metadata(in, "kernel");
+    if (!loss_name || !kernel_name)
+        return fenp_damaged(in, "the header", "names no loss or no kernel", err);
+    *loss = fenp_find_loss(loss_name);
+    *kernel = fenp_find_kernel(kernel_name);
+    if (*loss && *kernel)
+        return FEN_OK;
+    return fenp_fail(err, FEN_BAD_DATA, "%s: uses the %s \"%.40s\": it needs a newer fenchel",
+                     in->path, *loss ? "kernel" : "loss", *loss ? kernel_name : loss_name);
+}
+
+/* Copies what fits; nothing where there is no such key. */
+static void read_text(const fenp_tensors *in, const char *key, char *out, size_t size)
+{
+    const char *text = fenp_metadata(in, key);
+    size_t length = text ? strnlen(text, size - 1) : 0;
+    memcpy(out, text ? text : "", length);
+    out[length] = '\0';
+}
+
+/* The number behind key; initial where there is no such key, and that may be NAN for
+ * keys that must be there. */
+static fen_status read_number(const fenp_tensors *in, const char *key, double low,
+                              double initial, double *value, fen_error *err)
+{
+    const char *text = fenp_metadata(in, key);
+    *value = initial;
+    if ((text && !fenp_parse_double(text, (int64_t)strlen(text), value)) || !isfinite(*value) ||
+        *value < low)
+        return fenp_damaged(in, key, "is not a number in its range", err);
+    return FEN_OK;
+}
+
+static fen_status read_numbers(const fenp_tensors *in, fen_model *m, fen_error *err)
+{
+    static const double least_positive = 0x1p-1074;
+    const fen_kernel *k = m->kernel.table;
+    fen_kernel_par *par = &m->kernel.par;
+    const struct { const char *key; double low, initial, *value; } numbers[] = {
+        { "gamma",     k->uses_gamma ? least_positive : -INFINITY, k->uses_gamma ? NAN : 0,
+          &par->gamma },
+        { "degree",    -INFINITY,      k->uses_degree ? NAN : 0, &par->degree },
+        { "coef0",     -INFINITY,      k->uses_coef0 ? NAN : 0,  &par->coef0 },
+        { "lambda",    least_positive, NAN,                      &m->lambda },
+        { "power",     least_positive, NAN,                      &m->power },
+        { "tolerance", 0,              NAN,                      &m->tolerance },
+        { "seconds",   0,              NAN,                      &m->seconds },
+    };
+    fen_status status = FEN_OK;
+    for (size_t i = 0; status == FEN_OK && i < sizeof numbers / sizeof *numbers; i++)
+        status = read_number(in, numbers[i].key, numbers[i].low, numbers[i].initial,
+                             numbers[i].value, err);
+    return status;
+}
+
+static fen_status read_hash(const fenp_tensors *in, uint64_t *hash, fen_error *err)
+{
+    const char *text = fenp_metadata(in, "hash");
+    if (!text || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+        return fenp_damaged(in, "hash", "is not 16 hexadecimal digits", err);
+    *hash = strtoull(text, NULL, 16);
+    return FEN_OK;
+}
+
+/* The verdict that text[0..length-1] names, or FEN_VERDICT_COUNT. */
+static fen_verdict find_verdict(const char *text, size_t length)
+{
+    fen_verdict v = 0;
+    while (v < FEN_VERDICT_COUNT && (strlen(fen_verdict_text(v)) != length ||
+                                     memcmp(fen_verdict_text(v), text, length) != 0))
+        v++;
+    return v;
+}
+
+static fen_status read_verdicts(const fenp_tensors *in, fen_model *m, fen_error *err)
+{
+    const char *list = fenp_metadata(in, "verdicts");
+    for (int64_t t = 0; t < m->targets; t++) {
+        size_t length = list ? strcspn(list, ",") : 0;
+        fen_verdict verdict = length ? find_verdict(list, length) : FEN_VERDICT_COUNT;
+        if (verdict == FEN_VERDICT_COUNT)
+            return fenp_damaged(in, "verdicts", "are not one known word per target", err);
+        m->certificate[t].verdict = verdict;
+        list += length + (list[length] == ',');
+    }
+    return FEN_OK;
+}
+
+static fen_status read_selection(const fenp_tensors *in, fenp_selection *s, fen_error *err)
+{
+    read_text(in, "selection.kind", s->kind, sizeof s->kind);
+    if (!s->kind[0])
+        return s->grid ? fenp_damaged(in, "selection.grid", "belongs to no selection", err)
+                       : FEN_OK;
+    const char *rows = fenp_metadata(in, "selection.rows");
+    if (!rows || !fenp_parse_int(rows, (int64_t)strlen(rows), &s->rows) || s->rows < 0)
+        return fenp_damaged(in, "selection.rows", "is not a number of rows", err);
+    s->score = NAN;   /* where it was not finite, save left it out */
+    if (!fenp_metadata(in, "selection.score"))
+        return FEN_OK;
+    return read_number(in, "selection.score", -INFINITY, NAN, &s->score, err);
+}
+
+static fen_status read_metadata(const fenp_tensors *in, fen_model *m, fen_error *err)
+{
+    const char *bias = fenp_metadata(in, "bias");
+    fen_status status = read_numbers(in, m, err);
+    if (status == FEN_OK)
+        status = read_hash(in, &m->hash, err);
+    if (status == FEN_OK)
+        status = read_verdicts(in, m, err);
+    if (status == FEN_OK)
+        status = read_selection(in, &m->selection, err);
+    if (status == FEN_OK && (!bias || (strcmp(bias, "yes") != 0 && strcmp(bias, "no") != 0)))
+        status = fenp_damaged(in, "bias", "is neither yes nor no", err);
+    m->bias = bias && strcmp(bias, "yes") == 0;
+    read_text(in, "method", m->method, sizeof m->method);
+    read_text(in, "note", m->note, sizeof m->note);
+    return status;
+}
+
+/* --- arrays ------------------------------------------------------------------------ */
+
+/* Room for an array of the file; stays NULL where the file has none. */
+static fen_status make_room(const fenp_tensor *tensor, double **room, fen_error *err)
+{
+    if (!tensor)
+        return FEN_OK;
+    *room = fenp_new(tensor->to - tensor->from, 1);
+    return *room ? FEN_OK : fenp_no_memory(err, tensor->to - tensor->from, tensor->name);
+}
+
+/* A model of the file's size: n from dual, p from where it stands. */
+static fen_status make_model(const fenp_tensors *in, fen_model **model, fen_error *err)
+{
+    const fenp_tensor *dual = fenp_tensor_find(in, "dual");
+    const fenp_tensor *inputs = fenp_tensor_find(in, "inputs");
+    const fenp_tensor *weights = fenp_tensor_find(in, "weights");
+    const fenp_tensor *grid = fenp_tensor_find(in, "selection.grid");
+    if (!dual || dual->rank != 2 || dual->shape[0] < 1 || dual->shape[1] < 1)
+        return fenp_damaged(in, "dual", "is missing or empty", err);
+    int64_t targets = dual->shape[0], n = dual->shape[1];
+    int64_t p = inputs ? inputs->shape[1] : weights ? weights->shape[1] : n;
+    fen_model *m = fenp_model_new(n, p, targets);
+    if (!m)
+        return fenp_no_memory(err, dual->to - dual->from, dual->name);
+    *model = m;
+    double *scores = NULL;
+    m->selection.count = grid ? grid->shape[0] : 0;
+    fen_status status = make_room(inputs, &m->inputs, err);
+    if (status == FEN_OK)
+        status = make_room(weights, &m->weights, err);
+    if (status == FEN_OK)
+        status = make_room(grid, &scores, err);
+    m->selection.grid = (fenp_score *)scores;
+    return status;
+}
+
+/* Rows, weights or neither: as the kernel wants it. */
+static fen_status check_kind(const fenp_tensors *in, const fen_model *m, fen_error *err)
+{
+    fen_basis basis = m->kernel.table->basis;
+    int arrays = (m->inputs != NULL) + (m->weights != NULL);
+    if (arrays != (basis != FEN_PRECOMPUTED) || (m->weights && basis != FEN_PRODUCT))
+        return fenp_damaged(in, "the file", "does not hold the arrays of its kernel", err);
+    return FEN_OK;
+}
+
+/* Every array that such a model has, of exactly its shape; and no other. */
+static fen_status check_shapes(const fenp_tensors *in, const fenp_file *file, fen_error *err)
+{
+    for (int i = 0; i < file->count; i++) {
+        const fenp_array *wanted = &file->array[i];
+        const fenp_tensor *found = fenp_tensor_find(in, wanted->name);
+        if (!found)
+            return fenp_damaged(in, wanted->name, "is missing", err);
+        if (found->rank != wanted->rank || found->shape[0] != wanted->shape[0] ||
+            found->shape[1] != wanted->shape[1])
+            return fenp_damaged(in, wanted->name, "does not have the size of the others", err);
+    }
+    if (in->count != file->count)
+        return fenp_damaged(in, "the file", "holds an array that such a model lacks", err);
+    return FEN_OK;
+}
+
+static fen_status read_array(const fenp_tensors *in, const fenp_array *array, fen_error *err)
+{
+    const fenp_tensor *tensor = fenp_tensor_find(in, array->name);
+    fen_status status = fenp_tensor_read(in, tensor, array->at, err);
+    int64_t count = array->shape[0] * array->shape[1];
+    for (int64_t i = 0; status == FEN_OK && array->finite && i < count; i++)
+        if (!isfinite(array->at[i]))
+            status = fenp_damaged(in, array->name, "holds a number that is not finite", err);
+    return status;
+}
+
+static fen_status read_preparation(const fenp_tensors *in, const fenp_file *file, fen_model *m,
+                                   fen_error *err)
+{
+    const char *text = fenp_metadata(in, "preparation");
+    json_t *json = NULL;
+    fen_status status = text ? fenp_json_parse(text, (int64_t)strlen(text), &json, err) : FEN_OK;
+    if (status != FEN_OK)
+        return status;
+    /* prepare reads fill, center and scale for as many inputs as it finds */
+    if (json_array_size(json_object_get(json, "inputs")) != (size_t)file->inputs)
+        status = fenp_damaged(in, "preparation", "does not have as many inputs as fill", err);
+    else
+        status = fenp_prep_from_json(json, file->fill, file->center, file->scale, &m->prep, err);
+    json_decref(json);
+    if (status != FEN_OK)
+        return status;
+    if (m->prep->inputs != file->inputs || m->prep->features != m->p ||
+        m->prep->targets != m->targets ||
+        m->prep->precomputed != (m->kernel.table->basis == FEN_PRECOMPUTED))
+        return fenp_damaged(in, "preparation", "contradicts the arrays", err);
+    return FEN_OK;
+}
+
+/* --- the model --------------------------------------------------------------------- */
+
+static fen_status read_model(const fenp_tensors *in, fen_model *m, fenp_file *file,
+                             fen_error *err)
+{
+    const fenp_tensor *fill = fenp_tensor_find(in, "prepare.fill");
+    fen_status status = fenp_file_open(m, fill ? fill->shape[0] : 0, file, err);
+    if (status == FEN_OK)
+        status = check_shapes(in, file, err);
+    for (int i = 0; status == FEN_OK && i < file->count; i++)
+        status = read_array(in, &file->array[i], err);
+    if (status == FEN_OK)
+        fenp_file_give_certificate(file, m);
+    if (status == FEN_OK)
+        status = read_metadata(in, m, err);
+    if (status == FEN_OK)
+        status = read_preparation(in, file, m, err);
+    return status;
+}
+
+fen_status fen_model_load(const char *path, fen_model **out, fen_error *err)
+{
+    fenp_tensors in;
+    fenp_file file = { .count = 0 };
+    fen_model *model = NULL;
+    const fen_loss *loss = NULL;
+    const fen_kernel *kernel = NULL;
+    fen_status status = fenp_tensors_open(path, &in, err);
+    if (status == FEN_OK)
+        status = read_format(&in, err);
+    if (status == FEN_OK)
+        status = read_names(&in, &loss, &kernel, err);
+    if (status == FEN_OK)
+        status = fenp_tensors_list(&in, err);
+    if (status == FEN_OK)
+        status = make_model(&in, &model, err);
+    if (status == FEN_OK) {
+        model->loss = loss;
+        model->kernel.table = kernel;
+        status = check_kind(&in, model, err);
+    }
+    if (status == FEN_OK)
+        status = read_model(&in, model, &file, err);
+    fenp_file_close(&file);
+    fenp_tensors_close(&in);
+    if (status == FEN_OK)
+        *out = model;
+    else
+        fen_model_free(model);
+    return status;
+}

@@ -1,0 +1,85 @@
+/* model.c -- what a fit leaves behind: its life, its size, its objective in words */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/text.h"
+#include "model/model.h"
+
+/* inputs and weights stay NULL: a fit hands over the arrays that it has already. */
+fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets)
+{
+    int64_t duals = fenp_bytes(targets, n, 1);
+    fen_model *m = fenp_new_zeroed(1, sizeof *m);
+    if (!m)
+        return NULL;
+    m->n = n;
+    m->p = p;
+    m->targets = targets;
+    m->dual = fenp_new_zeroed(duals, sizeof *m->dual);
+    m->coef_scale = fenp_new_zeroed(targets, sizeof *m->coef_scale);
+    m->offset = fenp_new_zeroed(targets, sizeof *m->offset);
+    m->certificate = fenp_new_zeroed(targets, sizeof *m->certificate);
+    if (m->dual && m->coef_scale && m->offset && m->certificate)
+        return m;
+    fen_model_free(m);
+    return NULL;
+}
+
+void fen_model_free(fen_model *model)
+{
+    if (!model)
+        return;
+    fenp_prep_free(model->prep);
+    free(model->inputs);
+    free(model->weights);
+    free(model->dual);
+    free(model->coef_scale);
+    free(model->offset);
+    free(model->certificate);
+    free(model->selection.grid);
+    free(model);
+}
+
+int64_t fen_model_inputs(const fen_model *model) { return model->prep->inputs; }
+
+int64_t fen_model_targets(const fen_model *model) { return model->targets; }
+
+const char *fen_model_target_name(const fen_model *model, int64_t target)
+{
+    return target >= 0 && target < model->targets ? model->prep->target[target] : NULL;
+}
+
+fen_certificate fen_model_certificate(const fen_model *model, int64_t target)
+{
+    if (target >= 0 && target < model->targets)
+        return model->certificate[target];
+    return (fen_certificate){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, FEN_VERDICT_STALLED };
+}
+
+/* Appends ", name value" where the kernel has such a parameter. */
+static void parameter(char *out, int64_t size, int used, const char *name, double value)
+{
+    char number[32];
+    size_t length = strlen(out);
+    if (!used)
+        return;
+    fenp_print_double(value, number);
+    snprintf(out + length, (size_t)size - length, ", %s = %s", name, number);
+}
+
+void fenp_model_objective(const fen_model *m, char *out, int64_t size)
+{
+    const fen_kernel *k = m->kernel.table;
+    char lambda[32], power[32];
+    fenp_print_double(m->lambda, lambda);
+    fenp_print_double(m->power, power);
+    snprintf(out, (size_t)size,
+             "%smean of %s loss %s at t = f(x)%s, plus %s ||f||^%s, %s kernel %s",
+             m->prep->weights ? "weighted " : "", m->loss->name, m->loss->help,
+             m->bias ? " + b" : "", lambda, power, k->name, k->help);
+    parameter(out, size, k->uses_gamma, "gamma", m->kernel.par.gamma);
+    parameter(out, size, k->uses_degree, "degree", m->kernel.par.degree);
+    parameter(out, size, k->uses_coef0, "coef0", m->kernel.par.coef0);
+}
