@@ -2,6 +2,7 @@
 #ifndef FENP_STORY_H
 #define FENP_STORY_H
 #include "model/model.h"
+#include <jansson.h>
 #include "solver/solver.h"
 
 /* ---- plan.c: decided once, before any work, from the sizes alone ---------------- */
@@ -17,6 +18,10 @@ typedef struct fenp_strategy {
 } fenp_strategy;
 fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
                               const fenp_size *size, fenp_strategy *out, fen_error *err);
+/* K of --select kfold:K, else 0. */
+int64_t    fenp_folds(const fen_options *o);
+/* A few lambdas are scored faster by one factorisation each than by a spectrum. */
+int        fenp_scores_by_cholesky(int64_t lambdas, int primal, int64_t folds);
 /* FEN_MEMORY with advice if the strategy does not fit o->memory_limit_bytes or the machine. */
 fen_status fenp_strategy_fits(const fenp_strategy *strategy, const fen_options *o,
                               const fenp_size *size, fen_error *err);
@@ -30,6 +35,9 @@ typedef struct fenp_chosen {
 fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fen_kernel *kernel,
                        const fenp_strategy *strategy, fenp_chosen *out, const fenp_task *task,
                        fen_error *err);
+
+/* The grid as a JSON array of {gamma, lambda, score}. */
+json_t    *fenp_selection_json(const fenp_selection *selection);
 
 /* ---- certify.c: the certificate of every target from its definition ---------------- */
 fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_certificate *out,

@@ -20,7 +20,11 @@ typedef struct fenp_sample {
     uint64_t hash;      /* of the raw rows that were used                             */
     int64_t dropped_missing, dropped_weightless;   /* rows left out, and why          */
 } fenp_sample;
-void fenp_sample_free(fenp_sample *sample);
+fenp_sample *fenp_sample_new(int64_t n, int64_t p, int64_t targets);    /* NULL: no memory */
+void         fenp_sample_free(fenp_sample *sample);
+/* A seeded random part of the rows; square: x is a kernel matrix, columns go along. */
+fen_status   fenp_sample_part(const fenp_sample *from, int64_t rows, uint64_t seed, int square,
+                              fenp_sample **out, fen_error *err);
 static inline fen_view fenp_sample_inputs(const fenp_sample *s)
 { return (fen_view){ s->x, s->n, s->p, s->p }; }
 

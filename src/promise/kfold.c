@@ -22,7 +22,7 @@ int64_t fenp_scores_kfold_bytes(const fenp_size *size, int64_t count)
 
 typedef struct deal {
     const fenp_problem *problem;
-    const double *k, *diag, *lambdas;
+    const double *k, *lambdas;
     int64_t count, folds;
     int64_t *order, *train;    /* shuffled rows; the rows of the training part          */
     double *w, *y;             /* of the training part                                  */
@@ -96,7 +96,7 @@ fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem, con
         return fenp_fail(err, FEN_BAD_CALL, "--select kfold:%lld needs at least that many rows, "
                          "there are %lld", (long long)folds, (long long)n);
     double *k = fenp_arena_doubles(arena, n * n), *diag = fenp_arena_doubles(arena, n);
-    deal s = { .problem = problem, .k = k, .diag = diag, .lambdas = lambdas, .count = count,
+    deal s = { .problem = problem, .k = k, .lambdas = lambdas, .count = count,
                .folds = folds };
     s.order = (int64_t *)fenp_arena_doubles(arena, n);
     s.train = (int64_t *)fenp_arena_doubles(arena, n);

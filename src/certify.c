@@ -1,0 +1,309 @@
+/* certify.c -- is this model optimal? Primal minus dual, from the definition
+ *
+ *     P = sum w_i loss(y_i, f(x_i) + b) + lambda ||f||^m
+ *     D = - sum w_i loss*(y_i, -z_i) - Psi*(||g||),   u_i = w_i z_i,  g = sum u_i k(x_i, .)
+ *         with bias only for sum u_i = 0
+ *
+ * D <= least possible P <= P holds for every f, b and every feasible z: P - D bounds how
+ * far the model is from the optimum, whoever computed it. Nothing here knows a solver.
+ * The pair is made exactly feasible first: each z_i is clipped into the domain of the
+ * conjugate, sum u = 0 is restored by a shift inside the boxes, and D(t z) is maximised
+ * over t in (0, 1], which keeps feasibility. Sums run in long double.
+ * Cost: one product of the kernel matrix with two vectors, recomputed in tiles. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/registry.h"
+#include "base/threads.h"
+#include "story.h"
+#include <cblas.h>
+
+/* One target, seen from the certificate. */
+typedef struct claim {
+    const fen_loss *loss;
+    const double *par;
+    const fen_penalty *penalty;
+    const double *y, *w;
+    int64_t n;
+    double  lambda, power, offset;
+    int     bias;
+    const double *f;               /* n: f(x_i)                                         */
+    double  norm;                  /* ||f||                                             */
+    const double *z;               /* n: feasible dual variables                        */
+    double  dual_norm;             /* ||g|| of them                                     */
+    double  mismatch;              /* linear: weights against coef_scale X'u, relative  */
+} claim;
+
+static double mean_loss(const claim *c)
+{
+    long double sum = 0.0L;
+    for (int64_t i = 0; i < c->n; i++)
+        sum += (long double)c->w[i] * c->loss->value(c->y[i], c->f[i] + c->offset, c->par);
+    return (double)sum;
+}
+
+/* D(t z) */
+static double dual_value(const claim *c, double t)
+{
+    long double sum = 0.0L;
+    for (int64_t i = 0; i < c->n; i++)
+        sum -= (long double)c->w[i] * c->loss->conj(c->y[i], -t * c->z[i], c->par);
+    return (double)(sum - c->penalty->conj(t * c->dual_norm, c->lambda, c->power));
+}
+
+/* D(t z) is concave in t: golden section, and never worse than t = 1 or t = 0. */
+static double best_dual_value(const claim *c)
+{
+    const double golden = 0.5 * (sqrt(5.0) - 1.0);
+    double a = 0.0, b = 1.0, p = 1.0 - golden, q = golden;
+    double at_p = dual_value(c, p), at_q = dual_value(c, q);
+    double best = fmax(dual_value(c, 1.0), dual_value(c, 0.0));
+    for (int step = 0; step < 40; step++) {
+        best = fmax(best, fmax(at_p, at_q));
+        if (at_p < at_q) {
+            a = p, p = q, at_p = at_q, q = a + golden * (b - a);
+            at_q = dual_value(c, q);
+        } else {
+            b = q, q = p, at_q = at_p, p = b - golden * (b - a);
+            at_p = dual_value(c, p);
+        }
+    }
+    return best;
+}
+
+/* Slope of b -> sum w loss(y, b): its left and right ends averaged. */
+static double slope_at(const claim *c, double b)
+{
+    long double sum = 0.0L;
+    for (int64_t i = 0; i < c->n; i++) {
+        double low, high;
+        c->loss->slopes(c->y[i], b, c->par, &low, &high);
+        sum += (long double)c->w[i] * (0.5 * low + 0.5 * high);
+    }
+    return (double)sum;
+}
+
+/* Objective of the best constant (f = 0; b = 0 without bias), by bisection on the slope. */
+static double null_value(const claim *c)
+{
+    double low = 0.0, high = 0.0;
+    if (c->bias) {
+        low = high = c->y[0];
+        for (int64_t i = 1; i < c->n; i++) low = fmin(low, c->y[i]), high = fmax(high, c->y[i]);
+        for (int step = 0; step < 200 && low < high; step++) {
+            const double middle = 0.5 * low + 0.5 * high;
+            if (middle <= low || middle >= high) break;
+            if (slope_at(c, middle) < 0.0) low = middle;
+            else high = middle;
+        }
+    }
+    long double sum = 0.0L;
+    for (int64_t i = 0; i < c->n; i++)
+        sum += (long double)c->w[i] * c->loss->value(c->y[i], high, c->par);
+    return (double)sum;
+}
+
+/* Clips z into the domains and, with a bias, shifts it until sum w z = 0. */
+static void make_feasible(const claim *c, double *z)
+{
+    for (int pass = 0; pass < 100; pass++) {
+        long double sum = 0.0L, free = 0.0L;
+        for (int64_t i = 0; i < c->n; i++) {
+            double low, high;                            /* slopes are -z */
+            c->loss->domain(c->y[i], c->par, &low, &high);
+            z[i] = fmin(fmax(z[i], -high), -low);
+            sum += (long double)c->w[i] * z[i];
+            if (-high < z[i] && z[i] < -low) free += c->w[i];
+        }
+        if (!c->bias || free == 0.0L || fabsl(sum) <= DBL_EPSILON * DBL_EPSILON) return;
+        const double shift = (double)(sum / free);
+        int moved = 0;
+        for (int64_t i = 0; i < c->n; i++) {
+            const double before = z[i];
+            z[i] -= shift;
+            moved |= z[i] != before;
+        }
+        if (!moved) return;
+    }
+}
+
+/* Largest distance of -z_i from the slopes of the loss at its score, over the largest |z|. */
+static double stationarity(const claim *c, const double *u)
+{
+    double worst = 0.0, largest = 0.0;
+    for (int64_t i = 0; i < c->n; i++) {
+        const double z = u[i] / c->w[i];
+        double low, high;
+        c->loss->slopes(c->y[i], c->f[i] + c->offset, c->par, &low, &high);
+        worst = fmax(worst, fmax(low + z, -z - high));
+        largest = fmax(largest, fabs(z));
+    }
+    return fmax(largest > 0.0 ? worst / largest : worst, c->mismatch);
+}
+
+static fen_certificate judge(const claim *c, const double *u, double tolerance, double floor)
+{
+    fen_certificate out = { 0 };
+    out.mean_loss = mean_loss(c);
+    out.norm = c->norm;
+    out.primal = out.mean_loss + c->lambda * c->penalty->value(c->norm, c->power);
+    out.dual = best_dual_value(c);
+    out.gap = out.primal - out.dual;
+    out.null = null_value(c);
+    const double unit = fmax(out.primal, 1e-12 * out.null);
+    out.relative_gap = unit > 0.0 ? out.gap / unit : out.gap;
+    out.stationarity = stationarity(c, u);
+    out.verdict = !(out.relative_gap <= tolerance) ? FEN_VERDICT_STALLED
+                  : c->lambda <= floor             ? FEN_VERDICT_INTERPOLATION
+                                                   : FEN_VERDICT_OPTIMAL;
+    return out;
+}
+
+/* coef holds u of every target, then the feasible z as u: products = K coef', both at once. */
+static fen_status kernel_products(const fen_model *m, const fenp_sample *sample, const double *coef,
+                                  double *products, const fenp_task *task, fen_error *err)
+{
+    const fen_view rows = fenp_sample_inputs(sample);
+    const fen_view centres = { m->inputs ? m->inputs : sample->x, m->n, m->p, m->p };
+    return fenp_gram_times(&m->kernel, rows, centres, coef, 2 * m->targets, products, task, err);
+}
+
+/* Linear models: f = X weights, ||f|| = |weights|, ||g|| = |X'u|; at the optimum weights
+ * and coef_scale X'u are the same vector. */
+static void linear_products(const fen_model *m, const fenp_sample *sample, int64_t t,
+                            const double *u, claim *c, double *f, double *g)
+{
+    const int n = (int)m->n, p = (int)m->p;
+    const double *weights = m->weights + t * m->p;
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, n, p, 1.0, sample->x, p, weights, 1, 0.0, f, 1);
+    cblas_dgemv(CblasRowMajor, CblasTrans, n, p, 1.0, sample->x, p, u, 1, 0.0, g, 1);
+    c->norm = cblas_dnrm2(p, weights, 1);
+    c->dual_norm = cblas_dnrm2(p, g, 1);
+    cblas_daxpby(p, 1.0, weights, 1, -m->coef_scale[t], g, 1);
+    c->mismatch = c->norm > 0.0 ? cblas_dnrm2(p, g, 1) / c->norm : 0.0;
+}
+
+static void kernel_norms(const fen_model *m, int64_t t, const double *coef, const double *products,
+                         claim *c, double *f)
+{
+    const int64_t n = m->n, columns = 2 * m->targets;
+    const double *u = coef + t * n, *feasible = coef + (m->targets + t) * n;
+    long double square = 0.0L, dual_square = 0.0L;
+    for (int64_t i = 0; i < n; i++) {
+        const double ku = products[i * columns + t];
+        f[i] = m->coef_scale[t] * ku;
+        square += (long double)u[i] * ku;
+        dual_square += (long double)feasible[i] * products[i * columns + m->targets + t];
+    }
+    c->norm = fabs(m->coef_scale[t]) * sqrt(fmax((double)square, 0.0));
+    c->dual_norm = sqrt(fmax((double)dual_square, 0.0));
+}
+
+fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certificate *out,
+                        const fenp_task *task, fen_error *err)
+{
+    const int64_t n = m->n, k = m->targets, all = n * k;
+    fenp_arena arena;
+    fen_status status = fenp_arena_open(&arena, 2 * fenp_arena_bytes(2 * all) + 2 * fenp_arena_bytes(n) +
+                                        fenp_arena_bytes(m->p), "the certificate", err);
+    if (status != FEN_OK) return status;
+    double *coef = fenp_arena_doubles(&arena, 2 * all), *products = fenp_arena_doubles(&arena, 2 * all);
+    double *f = fenp_arena_doubles(&arena, n), *z = fenp_arena_doubles(&arena, n);
+    double *g = fenp_arena_doubles(&arena, m->p);
+    claim c = { .loss = m->loss, .par = &m->loss->parameter.initial, .penalty = fenp_find_penalty("rkhs"),
+                .w = sample->w, .n = n, .lambda = m->lambda, .power = m->power, .bias = m->bias,
+                .f = f, .z = z };
+    for (int64_t t = 0; t < k; t++) {
+        double *feasible = coef + all + t * n;
+        memcpy(coef + t * n, m->dual + t * n, (size_t)n * sizeof(double));
+        for (int64_t i = 0; i < n; i++) feasible[i] = m->dual[t * n + i] / sample->w[i];
+        c.y = sample->y + t * n;
+        make_feasible(&c, feasible);
+        for (int64_t i = 0; i < n; i++) feasible[i] *= sample->w[i];
+    }
+    if (!m->weights) status = kernel_products(m, sample, coef, products, task, err);
+    const double unit = fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
+    for (int64_t t = 0; status == FEN_OK && t < k; t++) {
+        const double *feasible = coef + all + t * n;
+        c.y = sample->y + t * n;
+        c.offset = m->offset[t];
+        for (int64_t i = 0; i < n; i++) z[i] = feasible[i] / sample->w[i];
+        if (m->weights) linear_products(m, sample, t, feasible, &c, f, g);
+        else kernel_norms(m, t, coef, products, &c, f);
+        out[t] = judge(&c, m->dual + t * n, m->tolerance, (double)n * DBL_EPSILON * unit);
+    }
+    fenp_arena_close(&arena);
+    return status;
+}
+
+/* ---- verify: the stored model against the rows it claims to come from ---------------- */
+
+static int close_to(double a, double b, double unit) { return fabs(a - b) <= 1e-7 * unit; }
+
+/* The stored numbers must come out again: a changed array moves them even where the gap,
+ * which is of second order, forgives it. */
+static int reproduces(const fen_certificate *stored, const fen_certificate *now)
+{
+    const double unit = fmax(now->primal, 1e-12 * now->null);
+    return close_to(stored->primal, now->primal, unit) && close_to(stored->dual, now->dual, unit) &&
+           close_to(stored->mean_loss, now->mean_loss, unit) &&
+           close_to(stored->gap, stored->primal - stored->dual, unit) &&
+           close_to(stored->null, now->null, now->null) &&
+           close_to(stored->norm, now->norm, now->norm) &&
+           now->stationarity <= 10.0 * stored->stationarity + 1e-7;
+}
+
+/* The chosen gamma and lambda must be the best line of the stored grid. */
+static int selection_agrees(const fen_model *m)
+{
+    const fenp_selection *s = &m->selection;
+    const fenp_score *best = NULL;
+    for (int64_t i = 0; i < s->count; i++)
+        if (!best || s->grid[i].score < best->score) best = &s->grid[i];
+    return !best || (close_to(best->score, s->score, fabs(s->score)) &&
+                     close_to(best->lambda, m->lambda, m->lambda) &&
+                     close_to(best->gamma, m->kernel.par.gamma, fabs(m->kernel.par.gamma)));
+}
+
+static int same_inputs(const fen_model *m, const fenp_sample *sample)
+{
+    if (!m->inputs) return 1;
+    for (int64_t i = 0; i < m->n * m->p; i++)
+        if (!(fabs(m->inputs[i] - sample->x[i]) <= 1e-9 * (1.0 + fabs(sample->x[i])))) return 0;
+    return 1;
+}
+
+fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_options *o,
+                      const fen_host *host, fen_certificate *out, int *holds, fen_error *err)
+{
+    fenp_sample *sample = NULL;
+    fen_status status = fenp_prep_sample(m->prep, table, &sample, err);
+    if (status != FEN_OK) return status;
+    if (sample->n != m->n || sample->hash != m->hash) {
+        fenp_sample_free(sample);
+        return fenp_fail(err, FEN_BAD_DATA, "%s: not the rows this model was trained on "
+                         "(%lld rows, fingerprint %016llx expected)", table->origin,
+                         (long long)m->n, (unsigned long long)m->hash);
+    }
+    const fenp_threads before = fenp_threads_enter(o ? o->threads : 0);
+    const fenp_task whole = fenp_task_start(host, o ? o->time_limit_seconds : 0.0);
+    const fenp_task task = fenp_task_part(&whole, "certificate", 0.0, 1.0);
+    fen_certificate *now = fenp_new(m->targets, sizeof *now);
+    status = now ? fenp_certify(m, sample, now, &task, err)
+                 : fenp_no_memory(err, m->targets * (int64_t)sizeof *now, "the certificate");
+    if (status == FEN_OK) {
+        *holds = same_inputs(m, sample) && selection_agrees(m);
+        for (int64_t t = 0; t < m->targets; t++) {
+            *holds &= now[t].relative_gap <= m->tolerance && reproduces(&m->certificate[t], &now[t]);
+            out[t] = now[t];
+        }
+    }
+    fenp_threads_leave(before);
+    free(now);
+    fenp_sample_free(sample);
+    return status;
+}

@@ -1,0 +1,146 @@
+/* fit.c -- from a table to a certified model
+ *
+ *     prepare -> plan -> choose gamma and lambda -> sweep until certified -> model
+ *
+ * The solver only improves its iterate; limits, progress, cancellation and the decision
+ * to stop are made here, and only the independent certificate can say "optimal". */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/registry.h"
+#include "base/threads.h"
+#include "story.h"
+
+enum { MOST_SWEEPS = 5 };
+
+static double worst_gap(const fen_model *m)
+{
+    double worst = 0.0;
+    for (int64_t t = 0; t < m->targets; t++)
+        if (!(m->certificate[t].relative_gap <= worst)) worst = m->certificate[t].relative_gap;
+    return worst;
+}
+
+/* Sweeps until the certificate holds or no longer improves. */
+static fen_status solve(fen_model *m, const fenp_sample *sample, const fenp_solver *solver,
+                        const fenp_task *task, fen_error *err)
+{
+    const fenp_problem problem = { sample, m->loss, m->kernel, m->lambda, m->bias };
+    const fenp_size size = { sample->n, sample->p, sample->targets, m->bias };
+    const fenp_task begin = fenp_task_part(task, "solving", 0.0, 0.9);
+    const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
+    fenp_solution solution = { m->dual, m->offset, m->weights };
+    fenp_arena arena;
+    void *state;
+    fen_status status = fenp_arena_open(&arena, solver->bytes(&size), "the kernel matrix", err);
+    if (status != FEN_OK) return status;
+    status = solver->begin(&arena, &problem, &state, &begin, err);
+    double gap = INFINITY;
+    for (int sweep = 0; status == FEN_OK && sweep < MOST_SWEEPS; sweep++) {
+        status = solver->sweep(state, &problem, &solution, &begin, err);
+        if (status == FEN_OK) status = fenp_certify(m, sample, m->certificate, &check, err);
+        if (status != FEN_OK || worst_gap(m) <= m->tolerance || !(worst_gap(m) < 0.5 * gap)) break;
+        gap = worst_gap(m);
+    }
+    fenp_arena_close(&arena);
+    return status;
+}
+
+/* What became of the rows and columns, in words. */
+static void describe(const fenp_prep *prep, const fenp_sample *sample, char *out, size_t room)
+{
+    int64_t constant = 0, text = 0, gaps = 0;
+    for (int64_t j = 0; j < prep->inputs; j++) {
+        constant += prep->input[j].constant;
+        text += prep->input[j].text && !prep->input[j].constant;
+        gaps += prep->input[j].gaps != 0;
+    }
+    const struct { int64_t count; const char *words; } facts[] = {
+        { sample->dropped_missing, "rows without a target left out" },
+        { sample->dropped_weightless, "rows without weight left out" },
+        { constant, "constant columns left out" },
+        { text, "text columns made into 0/1 features" },
+        { gaps, "columns with gaps filled by their mean and marked" },
+    };
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (facts[i].count && used < room)
+            used += (size_t)snprintf(out + used, room - used, "%s%lld %s", used ? "; " : "",
+                                     (long long)facts[i].count, facts[i].words);
+}
+
+/* The model takes over what it keeps: preparation, inputs, selection. */
+static fen_status build(fenp_prep **prep, fenp_sample *sample, const fen_options *o,
+                        fenp_chosen *chosen, const fenp_solver *solver, fen_model **out,
+                        fen_error *err)
+{
+    const int linear = strcmp(chosen->kernel.table->name, "linear") == 0;
+    fen_model *m = fenp_model_new(sample->n, sample->p, sample->targets);
+    if (m && linear) m->weights = fenp_new_zeroed(sample->p, sample->targets * (int64_t)sizeof(double));
+    if (!m || (linear && !m->weights)) {
+        fen_model_free(m);
+        return fenp_no_memory(err, fenp_bytes(sample->n, sample->targets, sizeof(double)), "the model");
+    }
+    describe(*prep, sample, m->note, sizeof m->note);
+    m->prep = *prep, *prep = NULL;
+    m->loss = fenp_find_loss(o->loss);
+    m->kernel = chosen->kernel;
+    m->lambda = chosen->lambda, m->power = 2.0, m->tolerance = o->tolerance, m->bias = o->bias;
+    m->hash = sample->hash;
+    m->selection = chosen->selection, chosen->selection = (fenp_selection){ .kind = "" };
+    for (int64_t t = 0; t < m->targets; t++) m->coef_scale[t] = 1.0 / (2.0 * m->lambda);
+    snprintf(m->method, sizeof m->method, "%s", solver->name);
+    *out = m;
+    return FEN_OK;
+}
+
+static fen_status fit_sample(fenp_prep **prep, fenp_sample *sample, const fen_options *o,
+                             const fenp_task *task, fen_model **out, fen_error *err)
+{
+    const fen_kernel *kernel = fenp_find_kernel(o->kernel);
+    const fenp_size size = { sample->n, sample->p, sample->targets, o->bias };
+    const double start = fenp_now();
+    fenp_strategy plan;
+    fenp_chosen chosen = { 0 };
+    fen_model *m = NULL;
+    fen_status status = fenp_strategy_make(o, kernel, fenp_find_loss(o->loss), &size, &plan, err);
+    if (status == FEN_OK) status = fenp_strategy_fits(&plan, o, &size, err);
+    if (status != FEN_OK) return status;
+    const double last = plan.solver->flops(&size) / plan.flops;       /* share of the final fit */
+    const fenp_task choosing = fenp_task_part(task, "selection", 0.0, 1.0 - last);
+    const fenp_task solving = fenp_task_part(task, "solving", 1.0 - last, 1.0);
+    status = fenp_choose(sample, o, kernel, &plan, &chosen, &choosing, err);
+    if (status == FEN_OK) status = build(prep, sample, o, &chosen, plan.solver, &m, err);
+    if (status == FEN_OK) status = solve(m, sample, plan.solver, &solving, err);
+    free(chosen.selection.grid);
+    if (status != FEN_OK) {
+        fen_model_free(m);
+        return status;
+    }
+    if (!m->weights && kernel->basis != FEN_PRECOMPUTED) m->inputs = sample->x, sample->x = NULL;
+    m->seconds = fenp_now() - start;
+    *out = m;
+    return FEN_OK;
+}
+
+fen_status fen_fit(const fen_table *table, const fen_options *o, const fen_host *host, fen_model **out,
+                   fen_error *err)
+{
+    fenp_prep *prep = NULL;
+    fenp_sample *sample = NULL;
+    fen_status status = fen_options_check(o, err);
+    if (status == FEN_OK) status = fenp_prep_learn(table, o, &prep, &sample, err);
+    if (status != FEN_OK) return status;
+    const fenp_threads before = fenp_threads_enter(o->threads);
+    const fenp_task task = fenp_task_start(host, o->time_limit_seconds);
+    status = fit_sample(&prep, sample, o, &task, out, err);
+    fenp_threads_leave(before);
+    fenp_sample_free(sample);
+    fenp_prep_free(prep);
+    return status;
+}

@@ -1,0 +1,220 @@
+/* plan.c -- what a fit would take, decided from sizes before any work
+ *
+ * Engine: the first solver of the registry that accepts the problem.
+ * Selection: exact scores of every grid point on all rows while an eigendecomposition
+ * is cheap; above that, gammas are narrowed on COARSE rows and the winner with its
+ * neighbours scored on FINE rows. One final fit always uses everything.
+ * Memory: what is resident now plus the largest work area. Time: flops over a rate
+ * measured on the spot with a small matrix product. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/linalg.h"
+#include "base/registry.h"
+#include "base/threads.h"
+#include "promise/loo.h"
+#include "story.h"
+
+enum { COARSE = 1000, SMALL = 1500, FINE = 4000, ASKED = 8000 };
+enum { AUTO_GAMMAS = 10, AUTO_LAMBDAS = 25, NEIGHBOURS = 3, FEW_LAMBDAS = 8 };
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static int points(const fen_values *v, int automatic)
+{
+    return v->choice == FEN_AUTO ? automatic : v->choice == FEN_RULE ? 1 : v->count;
+}
+
+static const fenp_solver *pick_solver(const fen_options *o, const fen_kernel *kernel,
+                                      const fen_loss *loss, const fenp_size *size, fen_error *err)
+{
+    const fenp_solver *named = fenp_find_solver(o->engine);
+    if (named) {
+        if (named->accepts(loss, kernel, size)) return named;
+        fenp_fail(err, FEN_BAD_CALL, "--engine %s does not apply here: %s", named->name, named->help);
+        return NULL;
+    }
+    for (int i = 0; fenp_solvers[i]; i++)
+        if (fenp_solvers[i]->accepts(loss, kernel, size)) return fenp_solvers[i];
+    fenp_fail(err, FEN_BAD_CALL, "no engine fits --loss %s with --kernel %s", loss->name, kernel->name);
+    return NULL;
+}
+
+int64_t fenp_folds(const fen_options *o)
+{
+    return strncmp(o->select, "kfold:", 6) == 0 ? strtoll(o->select + 6, NULL, 10) : 0;
+}
+
+int fenp_scores_by_cholesky(int64_t lambdas, int primal, int64_t folds)
+{
+    return lambdas <= FEW_LAMBDAS && !primal && !folds;
+}
+
+static int64_t scoring_bytes(const fenp_strategy *s, const fenp_size *size, int64_t folds, int primal)
+{
+    if (folds) return fenp_scores_kfold_bytes(size, s->lambdas);
+    if (fenp_scores_by_cholesky(s->lambdas, primal, folds)) return fenp_scores_cholesky_bytes(size);
+    return fenp_spectrum_bytes(size, primal) + fenp_scores_spectrum_bytes(size, s->lambdas, primal);
+}
+
+/* An eigendecomposition costs about 10 n^3 flops at the rate of a matrix product. */
+static double scoring_flops(const fenp_strategy *s, double rows, double p, int64_t folds, int primal)
+{
+    const double cube = rows * rows * rows;
+    if (primal && !folds) return 4 * rows * p * p + 10 * p * p * p + 4 * rows * p * s->lambdas;
+    if (fenp_scores_by_cholesky(s->lambdas, primal, folds)) return cube * s->lambdas;
+    return 10 * cube * (double)(folds ? folds : 1) + 4 * rows * rows * s->lambdas;
+}
+
+static void plan_selection(const fen_options *o, const fenp_size *size, int primal,
+                           fenp_strategy *s)
+{
+    const int64_t folds = fenp_folds(o);
+    const int exact_primal = primal && !folds;
+    const int64_t most = s->gammas > 1 && o->gamma.choice == FEN_AUTO ? FINE : ASKED;
+    s->rows = exact_primal || size->n < most ? size->n : most;
+    s->widen = o->gamma.choice == FEN_AUTO && s->gammas > 1;
+    s->coarse_rows = s->widen && size->n > SMALL ? COARSE : 0;
+    fenp_size part = *size;
+    part.n = s->rows;
+    s->bytes = larger(s->bytes, scoring_bytes(s, &part, folds, exact_primal) +
+                      (s->rows < size->n ? s->rows * size->p * 8 : 0));
+    const int fine = s->coarse_rows ? NEIGHBOURS : s->gammas;
+    s->flops += fine * scoring_flops(s, (double)s->rows, (double)size->p, folds, exact_primal);
+    if (s->coarse_rows)
+        s->flops += s->gammas * scoring_flops(s, (double)s->coarse_rows, (double)size->p, folds, 0);
+}
+
+fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
+                              const fenp_size *size, fenp_strategy *out, fen_error *err)
+{
+    const fenp_solver *solver = pick_solver(o, kernel, loss, size, err);
+    if (!solver) return FEN_BAD_CALL;
+    const int searching = strcmp(o->select, "none") != 0;
+    const int primal = strcmp(solver->name, "primal") == 0;
+    fenp_strategy s = { .solver = solver, .why = solver->help };
+    s.gammas = kernel->uses_gamma ? points(&o->gamma, searching ? AUTO_GAMMAS : 1) : 1;
+    s.lambdas = points(&o->lambda, searching ? AUTO_LAMBDAS : 1);
+    if (!searching && (s.gammas > 1 || s.lambdas > 1))
+        return fenp_fail(err, FEN_BAD_CALL, "--select none leaves several values of %s to choose from: "
+                         "give one, or another --select", s.gammas > 1 ? "gamma" : "lambda");
+    s.bytes = solver->bytes(size);
+    s.flops = solver->flops(size) + 4.0 * (double)size->n * (double)size->n * (double)(size->p + 20);
+    s.rows = size->n;
+    if (s.bytes < 0)
+        return fenp_fail(err, FEN_MEMORY, "%lld rows are too many for --engine %s",
+                         (long long)size->n, solver->name);
+    if (s.gammas > 1 || s.lambdas > 1) plan_selection(o, size, primal, &s);
+    *out = s;
+    return FEN_OK;
+}
+
+static int64_t memory_limit(const fen_options *o)
+{
+    return o->memory_limit_bytes > 0 ? o->memory_limit_bytes
+                                     : fenp_memory_available() + fenp_memory_resident();
+}
+
+/* The model's own copy of everything, and what BLAS keeps for its threads. */
+static int64_t peak_bytes(const fenp_strategy *s, const fenp_size *size)
+{
+    const int64_t blas = (int64_t)8 << 20;
+    return fenp_memory_resident() + s->bytes + size->n * (size->targets + 2) * 8 + blas;
+}
+
+/* Rows that an n x n matrix of doubles leaves room for in what is not yet taken. */
+static int64_t rows_that_fit(int64_t bytes)
+{
+    int64_t low = 0, high = 2000000;
+    while (low + 1 < high) {
+        const int64_t middle = (low + high) / 2;
+        if (middle * middle * 8 <= bytes) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+static void advise(const fenp_strategy *s, const fenp_size *size, int64_t limit, char *out, size_t room)
+{
+    const int64_t free_bytes = limit - (peak_bytes(s, size) - s->bytes);
+    const int64_t rows = free_bytes > 0 ? rows_that_fit(free_bytes) / 100 * 100 : 0;
+    if (strcmp(s->solver->name, "primal") == 0)
+        snprintf(out, room, "give it more memory, or fewer columns");
+    else
+        snprintf(out, room, "train on at most %lld of the %lld rows, take --kernel linear, "
+                 "or raise --memory", (long long)rows, (long long)size->n);
+}
+
+fen_status fenp_strategy_fits(const fenp_strategy *s, const fen_options *o, const fenp_size *size,
+                              fen_error *err)
+{
+    const int64_t limit = memory_limit(o), peak = peak_bytes(s, size);
+    char advice[200];
+    if (peak <= limit) return FEN_OK;
+    advise(s, size, limit, advice, sizeof advice);
+    return fenp_fail(err, FEN_MEMORY, "this fit needs %.2f GB and %.2f GB may be used: %s",
+                     (double)peak / 1e9, (double)limit / 1e9, advice);
+}
+
+/* Flops per second of a matrix product on the threads in force: 20 ms well spent. */
+static double measured_rate(void)
+{
+    enum { N = 768 };
+    double *a = fenp_new_zeroed(3 * N, N * (int64_t)sizeof(double));
+    double best = 0.0;
+    for (int pass = 0; a && pass < 3; pass++) {
+        const double start = fenp_now();
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1.0, a, N, a + N * N, N, 0.0,
+                    a + 2 * N * N, N);
+        const double rate = 2.0 * N * N * N / (fenp_now() - start);
+        if (rate > best) best = rate;
+    }
+    free(a);
+    return best > 0.0 ? 0.8 * best : 1e9;
+}
+
+static void describe_selection(const fen_options *o, const fenp_size *size, const fenp_strategy *s,
+                               char *out, size_t room)
+{
+    const int points_tried = s->gammas * s->lambdas;
+    if (points_tried == 1) snprintf(out, room, "nothing to select: gamma and lambda are given");
+    else if (s->coarse_rows)
+        snprintf(out, room, "%s, %d gammas x %d lambdas on %lld rows, the best %d gammas on %lld of %lld",
+                 o->select, s->gammas, s->lambdas, (long long)s->coarse_rows, NEIGHBOURS,
+                 (long long)s->rows, (long long)size->n);
+    else
+        snprintf(out, room, "%s, %d gammas x %d lambdas on %lld of %lld rows", o->select, s->gammas,
+                 s->lambdas, (long long)s->rows, (long long)size->n);
+}
+
+fen_status fen_plan_fit(const fen_table *table, const fen_options *o, fen_plan *out, fen_error *err)
+{
+    fenp_prep *prep = NULL;
+    fenp_sample *sample = NULL;
+    fenp_strategy s;
+    fen_status status = fen_options_check(o, err);
+    if (status == FEN_OK) status = fenp_prep_learn(table, o, &prep, &sample, err);
+    if (status != FEN_OK) return status;
+    const fenp_size size = { sample->n, sample->p, sample->targets, o->bias };
+    status = fenp_strategy_make(o, fenp_find_kernel(o->kernel), fenp_find_loss(o->loss), &size, &s, err);
+    if (status == FEN_OK) {
+        fen_plan plan = { .rows = size.n, .features = size.p, .targets = size.targets };
+        const fenp_threads before = fenp_threads_enter(o->threads);
+        plan.peak_bytes = peak_bytes(&s, &size);
+        plan.limit_bytes = memory_limit(o);
+        plan.seconds = s.flops / measured_rate();
+        fenp_threads_leave(before);
+        plan.fits = plan.peak_bytes <= plan.limit_bytes;
+        snprintf(plan.method, sizeof plan.method, "%s", s.solver->name);
+        snprintf(plan.why, sizeof plan.why, "%s", s.why);
+        describe_selection(o, &size, &s, plan.selection, sizeof plan.selection);
+        if (!plan.fits) advise(&s, &size, plan.limit_bytes, plan.advice, sizeof plan.advice);
+        *out = plan;
+    }
+    fenp_sample_free(sample);
+    fenp_prep_free(prep);
+    return status;
+}

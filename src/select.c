@@ -1,0 +1,325 @@
+/* select.c -- gamma and lambda: as given, by rule, or the best of a grid
+ *
+ * Scores are exact leave-one-out (or GCV, or K-fold) weighted mean squared errors of
+ * every grid point. For one gamma, one eigendecomposition scores all lambdas.
+ * Automatic grids. lambda: 25 values from 1e-9 to 10 times the mean of k(x,x). gamma:
+ * 10 values in steps of 2 (its root for inverse lengths) around 1/(mean squared
+ * distance), continued past an end as long as that end is the best.
+ * Large samples. Every gamma is tried on a seeded part of the rows, the winner and its
+ * neighbours on a larger part (plan.c says how large); lambda is the larger part's.
+ * Several targets share gamma and lambda: the score is then the mean over the targets
+ * of the squared error relative to the target's variance. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/registry.h"
+#include "base/threads.h"
+#include "promise/loo.h"
+#include "story.h"
+
+enum { LOW_STEP = -6, MOST_WIDENINGS = 8, MOST_GAMMAS = FEN_VALUES_MAX + MOST_WIDENINGS };
+
+typedef struct search {
+    const fen_options *o;
+    const fenp_strategy *strategy;
+    const fenp_sample *sample;             /* the rows of this round                    */
+    fenp_kernel kernel;
+    fenp_score *grid;
+    int64_t count, best;
+} search;
+
+/* ---- the candidates --------------------------------------------------------------- */
+
+static fen_status gamma_unit(const fen_kernel *kernel, const fenp_sample *s, double *unit, fen_error *err)
+{
+    if (kernel->basis != FEN_PRODUCT)
+        return fenp_gamma_mean(kernel, fenp_sample_inputs(s), s->w, unit, err);
+    double square = 0.0;                           /* products: so that gamma x.x is near 1 */
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t j = 0; j < s->p; j++) square += s->w[i] * s->x[i * s->p + j] * s->x[i * s->p + j];
+    *unit = square > 0.0 ? 1.0 / square : 1.0;
+    return FEN_OK;
+}
+
+static double gamma_step(const fen_kernel *kernel, int k)
+{
+    return pow(2.0, kernel->gamma_is_inverse_length ? 0.5 * k : k);
+}
+
+static fen_status list_gammas(const fen_options *o, const fen_kernel *kernel, const fenp_sample *s,
+                              int wanted, double *gammas, int *count, fen_error *err)
+{
+    *count = wanted;
+    gammas[0] = 0.0;
+    if (!kernel->uses_gamma) return FEN_OK;
+    if (o->gamma.choice == FEN_GIVEN) {
+        memcpy(gammas, o->gamma.at, (size_t)wanted * sizeof(double));
+        return FEN_OK;
+    }
+    double unit;
+    const fen_status status = gamma_unit(kernel, s, &unit, err);
+    if (status != FEN_OK) return status;
+    for (int k = 0; k < wanted; k++)
+        gammas[k] = wanted == 1 ? unit : unit * gamma_step(kernel, LOW_STEP + k);
+    return FEN_OK;
+}
+
+/* --as sklearn: alpha = n lambda, n the sum of the weights. */
+static int list_lambdas(const fen_options *o, const fenp_kernel *kernel, const fenp_sample *s,
+                        int wanted, double *lambdas)
+{
+    const double divisor = strcmp(o->as, "sklearn") == 0 ? s->weight_sum : 1.0;
+    if (o->lambda.choice == FEN_GIVEN)
+        for (int k = 0; k < wanted; k++) lambdas[k] = o->lambda.at[k] / divisor;
+    else if (wanted == 1)
+        lambdas[0] = 1.0 / s->weight_sum;
+    else {
+        const double unit = fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(s), s->w);
+        for (int k = 0; k < wanted; k++)
+            lambdas[k] = (unit > 0.0 ? unit : 1.0) * pow(10.0, -9.0 + 10.0 * k / (wanted - 1));
+    }
+    return wanted;
+}
+
+/* ---- the scores of one gamma ------------------------------------------------------- */
+
+static double variance(const fenp_sample *s, int64_t t)
+{
+    const double *y = s->y + t * s->n;
+    double mean = 0.0, sum = 0.0;
+    for (int64_t i = 0; i < s->n; i++) mean += s->w[i] * y[i];
+    for (int64_t i = 0; i < s->n; i++) sum += s->w[i] * (y[i] - mean) * (y[i] - mean);
+    return sum;
+}
+
+static void record(search *s, const double *lambdas, int count, const double *scores)
+{
+    const int64_t targets = s->sample->targets;
+    for (int l = 0; l < count; l++) {
+        double score = 0.0;
+        for (int64_t t = 0; t < targets; t++) {
+            const double unit = targets > 1 ? variance(s->sample, t) * (double)targets : 1.0;
+            score += scores[t * count + l] / (unit > 0.0 ? unit : 1.0);
+        }
+        s->grid[s->count] = (fenp_score){ s->kernel.par.gamma, lambdas[l], score };
+        if (s->best < 0 || score < s->grid[s->best].score) s->best = s->count;
+        s->count++;
+    }
+}
+
+static fen_status compute_scores(const search *s, const fenp_problem *problem, const double *lambdas,
+                                 int count, double *scores, const fenp_task *task, fen_error *err)
+{
+    const fenp_sample *x = s->sample;
+    const fenp_size size = { x->n, x->p, x->targets, problem->bias };
+    const int64_t folds = fenp_folds(s->o);
+    const int primal = strcmp(s->strategy->solver->name, "primal") == 0 && x->p < x->n;
+    const int few = fenp_scores_by_cholesky(count, primal, folds);
+    const fenp_score_kind kind = strcmp(s->o->select, "gcv") == 0 ? FENP_GCV : FENP_LOO;
+    const int64_t bytes = folds ? fenp_scores_kfold_bytes(&size, count)
+                          : few ? fenp_scores_cholesky_bytes(&size)
+                                : fenp_spectrum_bytes(&size, primal) +
+                                      fenp_scores_spectrum_bytes(&size, count, primal);
+    fenp_arena arena;
+    fen_status status = fenp_arena_open(&arena, bytes, "the leave-one-out scores", err);
+    if (status != FEN_OK) return status;
+    if (folds)
+        status = fenp_scores_kfold(&arena, problem, lambdas, count, folds, s->o->seed, scores, task, err);
+    else if (few)
+        status = fenp_scores_cholesky(&arena, problem, lambdas, count, kind, scores, task, err);
+    else {
+        fenp_spectrum spectrum;
+        status = fenp_spectrum_make(&arena, problem, primal, &spectrum, task, err);
+        if (status == FEN_OK)
+            fenp_scores_spectrum(&arena, &spectrum, x->w, problem->bias, lambdas, count, kind, scores);
+    }
+    fenp_arena_close(&arena);
+    return status;
+}
+
+static fen_status score_gamma(search *s, double gamma, const fenp_task *task, fen_error *err)
+{
+    double lambdas[FEN_VALUES_MAX];
+    s->kernel.par.gamma = gamma;
+    const int count = list_lambdas(s->o, &s->kernel, s->sample, s->strategy->lambdas, lambdas);
+    const fenp_problem problem = { s->sample, fenp_find_loss(s->o->loss), s->kernel, 0.0, s->o->bias };
+    double *scores = fenp_new(count, s->sample->targets * (int64_t)sizeof(double));
+    if (!scores) return fenp_no_memory(err, count * 8, "the scores");
+    const fen_status status = compute_scores(s, &problem, lambdas, count, scores, task, err);
+    if (status == FEN_OK) record(s, lambdas, count, scores);
+    free(scores);
+    return status == FEN_OK ? fenp_task_at(task, 1.0, err) : status;
+}
+
+/* ---- one round over the gammas ------------------------------------------------------- */
+
+static double best_gamma(const search *s) { return s->grid[s->best].gamma; }
+
+/* All gammas on the rows of s->sample; past an end while it is the best. */
+static fen_status run_round(search *s, double *gammas, int *count, int widen, const fenp_task *task,
+                            fen_error *err)
+{
+    const double ratio = gamma_step(s->kernel.table, 1);
+    fen_status status = FEN_OK;
+    s->count = 0, s->best = -1;
+    for (int k = 0; status == FEN_OK && k < *count; k++) {
+        const fenp_task part = fenp_task_part(task, task->stage, (double)k / *count, (k + 1.0) / *count);
+        status = score_gamma(s, gammas[k], &part, err);
+    }
+    for (int extra = 0; widen && status == FEN_OK && extra < MOST_WIDENINGS; extra++) {
+        const int low = best_gamma(s) == gammas[0], high = best_gamma(s) == gammas[*count - 1];
+        if (!low && !high) break;
+        if (low) memmove(gammas + 1, gammas, (size_t)*count * sizeof(double));
+        const int at = low ? 0 : *count;
+        gammas[at] = low ? gammas[1] / ratio : gammas[at - 1] * ratio;
+        ++*count;
+        const fenp_task part = fenp_task_part(task, task->stage, 1.0, 1.0);
+        status = score_gamma(s, gammas[at], &part, err);
+    }
+    return status;
+}
+
+/* The winner of the coarse round and its neighbours. */
+static void keep_neighbours(const search *s, double *gammas, int *count)
+{
+    int at = 0;
+    while (at < *count - 1 && gammas[at] != best_gamma(s)) at++;
+    const int from = at > 0 ? at - 1 : 0, to = at + 1 < *count ? at + 1 : at;
+    memmove(gammas, gammas + from, (size_t)(to - from + 1) * sizeof(double));
+    *count = to - from + 1;
+}
+
+static fen_status round_on(search *s, const fenp_sample *all, int64_t rows, double *gammas,
+                           int *count, int widen, const fenp_task *task, fen_error *err)
+{
+    fenp_sample *part = NULL;
+    fen_status status = FEN_OK;
+    if (rows < all->n)
+        status = fenp_sample_part(all, rows, s->o->seed, s->kernel.table->basis == FEN_PRECOMPUTED,
+                                  &part, err);
+    if (status != FEN_OK) return status;
+    s->sample = part ? part : all;
+    status = run_round(s, gammas, count, widen, task, err);
+    fenp_sample_free(part);
+    return status;
+}
+
+static fen_status search_grid(search *s, const fenp_sample *all, double *gammas, int count,
+                              const fenp_task *task, fen_error *err)
+{
+    const fenp_strategy *plan = s->strategy;
+    const fenp_task coarse = fenp_task_part(task, "narrowing gamma", 0.0, 0.2);
+    const fenp_task fine = fenp_task_part(task, "leave-one-out scores", plan->coarse_rows ? 0.2 : 0.0, 1.0);
+    fen_status status = FEN_OK;
+    if (plan->coarse_rows) {
+        status = round_on(s, all, plan->coarse_rows, gammas, &count, plan->widen, &coarse, err);
+        if (status != FEN_OK) return status;
+        keep_neighbours(s, gammas, &count);
+    }
+    status = round_on(s, all, plan->rows, gammas, &count, plan->widen, &fine, err);
+    if (status == FEN_OK && !isfinite(s->grid[s->best].score))
+        status = fenp_fail(err, FEN_BAD_CALL, "no lambda of the grid can be told from rounding errors: "
+                           "give larger values with --lambda");
+    return status;
+}
+
+static fen_status choose(const fenp_sample *sample, const fen_options *o, const fen_kernel *kernel,
+                         const fenp_strategy *strategy, int always, fenp_chosen *out,
+                         const fenp_task *task, fen_error *err)
+{
+    double gammas[MOST_GAMMAS];
+    int count;
+    fenp_chosen chosen = { .kernel = { kernel, { 0.0, o->degree, o->coef0 } } };
+    fen_status status = list_gammas(o, kernel, sample, strategy->gammas, gammas, &count, err);
+    if (status != FEN_OK) return status;
+    chosen.kernel.par.gamma = gammas[0];
+    if (!always && strategy->gammas == 1 && strategy->lambdas == 1) {
+        list_lambdas(o, &chosen.kernel, sample, 1, &chosen.lambda);
+        *out = chosen;
+        return FEN_OK;
+    }
+    search s = { .o = o, .strategy = strategy, .kernel = chosen.kernel };
+    s.grid = fenp_new(count + MOST_WIDENINGS, strategy->lambdas * (int64_t)sizeof *s.grid);
+    if (!s.grid) return fenp_no_memory(err, 0, "the grid");
+    status = search_grid(&s, sample, gammas, count, task, err);
+    if (status != FEN_OK) {
+        free(s.grid);
+        return status;
+    }
+    const fenp_score *best = &s.grid[s.best];
+    chosen.kernel.par.gamma = best->gamma;
+    chosen.lambda = best->lambda;
+    chosen.selection = (fenp_selection){ .rows = strategy->rows, .score = best->score, .count = s.count,
+                                         .grid = s.grid };
+    strncpy(chosen.selection.kind, o->select, sizeof chosen.selection.kind - 1);
+    *out = chosen;
+    return FEN_OK;
+}
+
+fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fen_kernel *kernel,
+                       const fenp_strategy *strategy, fenp_chosen *out, const fenp_task *task,
+                       fen_error *err)
+{
+    return choose(sample, o, kernel, strategy, 0, out, task, err);
+}
+
+/* ---- fen_select: the table itself ------------------------------------------------------ */
+
+json_t *fenp_selection_json(const fenp_selection *s)
+{
+    json_t *grid = json_array();
+    for (int64_t i = 0; i < s->count; i++) {
+        json_t *line = json_object();
+        json_object_set_new(line, "gamma", fenp_json_number(s->grid[i].gamma));
+        json_object_set_new(line, "lambda", fenp_json_number(s->grid[i].lambda));
+        json_object_set_new(line, "score", fenp_json_number(s->grid[i].score));
+        json_array_append_new(grid, line);
+    }
+    return grid;
+}
+
+static json_t *table_json(const fenp_sample *sample, const fen_options *o, const fenp_chosen *chosen)
+{
+    json_t *out = json_object();
+    json_object_set_new(out, "n", json_integer(sample->n));
+    json_object_set_new(out, "d", json_integer(sample->p));
+    json_object_set_new(out, "kernel", json_string(o->kernel));
+    json_object_set_new(out, "gamma", fenp_json_number(chosen->kernel.par.gamma));
+    json_object_set_new(out, "lambda", fenp_json_number(chosen->lambda));
+    json_object_set_new(out, "score", fenp_json_number(chosen->selection.score));
+    json_object_set_new(out, "score_kind", json_string(chosen->selection.kind));
+    json_object_set_new(out, "score_rows", json_integer(chosen->selection.rows));
+    json_object_set_new(out, "grid", fenp_selection_json(&chosen->selection));
+    return out;
+}
+
+fen_status fen_select(const fen_table *table, const fen_options *o, const fen_host *host, char **json,
+                      fen_error *err)
+{
+    fenp_prep *prep = NULL;
+    fenp_sample *sample = NULL;
+    fenp_strategy strategy;
+    fenp_chosen chosen = { 0 };
+    fen_status status = fen_options_check(o, err);
+    if (status == FEN_OK && strcmp(o->select, "none") == 0)
+        status = fenp_fail(err, FEN_BAD_CALL, "--select none leaves nothing to show: use loo, gcv or kfold:K");
+    if (status == FEN_OK) status = fenp_prep_learn(table, o, &prep, &sample, err);
+    if (status != FEN_OK) return status;
+    const fenp_threads before = fenp_threads_enter(o->threads);
+    const fenp_task task = fenp_task_start(host, o->time_limit_seconds);
+    const fen_kernel *kernel = fenp_find_kernel(o->kernel);
+    const fenp_size size = { sample->n, sample->p, sample->targets, o->bias };
+    status = fenp_strategy_make(o, kernel, fenp_find_loss(o->loss), &size, &strategy, err);
+    if (status == FEN_OK) status = fenp_strategy_fits(&strategy, o, &size, err);
+    if (status == FEN_OK) status = choose(sample, o, kernel, &strategy, 1, &chosen, &task, err);
+    if (status == FEN_OK) status = fenp_json_text(table_json(sample, o, &chosen), json, err);
+    fenp_threads_leave(before);
+    free(chosen.selection.grid);
+    fenp_sample_free(sample);
+    fenp_prep_free(prep);
+    return status;
+}
