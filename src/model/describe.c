@@ -1,0 +1,258 @@
+/* describe.c -- everything worth knowing of a model as one JSON object
+ *
+ * Functions that return JSON return NULL when memory ran out; setting a NULL fails in
+ * turn, so it is enough to look at the sum of the answers. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/json.h"
+#include "data/prepare_parts.h"
+#include "model/model.h"
+
+static int set_number(json_t *out, const char *key, double value)
+{
+    return json_object_set_new(out, key, fenp_json_number(value));
+}
+
+static int set_integer(json_t *out, const char *key, int64_t value)
+{
+    return json_object_set_new(out, key, json_integer(value));
+}
+
+static int set_text(json_t *out, const char *key, const char *value)
+{
+    return json_object_set_new(out, key, fenp_json_string(value));
+}
+
+static json_t *unless(int failed, json_t *value)
+{
+    if (!failed)
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
+/* --- one value, or an array of one per target --------------------------------------- */
+
+typedef json_t *(*per_target)(const fen_model *m, int64_t t);
+
+static int set_each(json_t *out, const char *key, const fen_model *m, per_target value)
+{
+    if (m->targets == 1)
+        return json_object_set_new(out, key, value(m, 0));
+    json_t *array = json_array();
+    int failed = 0;
+    for (int64_t t = 0; t < m->targets; t++)
+        failed |= json_array_append_new(array, value(m, t));
+    return json_object_set_new(out, key, array) | failed;
+}
+
+static json_t *primal(const fen_model *m, int64_t t)
+{
+    return fenp_json_number(m->certificate[t].primal);
+}
+static json_t *dual(const fen_model *m, int64_t t)
+{
+    return fenp_json_number(m->certificate[t].dual);
+}
+static json_t *gap(const fen_model *m, int64_t t)
+{
+    return fenp_json_number(m->certificate[t].gap);
+}
+static json_t *relative_gap(const fen_model *m, int64_t t)
+{
+    return fenp_json_number(m->certificate[t].relative_gap);
+}
+static json_t *null(const fen_model *m, int64_t t)
+{
+    return fenp_json_number(m->certificate[t].null);
+}
+static json_t *mean_loss(const fen_model *m, int64_t t)
+{
+    return fenp_json_number(m->certificate[t].mean_loss);
+}
+static json_t *norm(const fen_model *m, int64_t t)
+{
+    return fenp_json_number(m->certificate[t].norm);
+}
+static json_t *stationarity(const fen_model *m, int64_t t)
+{
+    return fenp_json_number(m->certificate[t].stationarity);
+}
+static json_t *verdict(const fen_model *m, int64_t t)
+{
+    return json_string(fen_verdict_text(m->certificate[t].verdict));
+}
+static json_t *bias(const fen_model *m, int64_t t)
+{
+    return m->bias ? fenp_json_number(m->offset[t]) : json_null();
+}
+/* The weight with which an ordinary ridge penalty lambda2 ||f||^2 has the same solution. */
+static json_t *lambda2(const fen_model *m, int64_t t)
+{
+    double to_square = m->power == 2 ? 1 : pow(m->certificate[t].norm, m->power - 2);
+    return fenp_json_number(m->power / 2 * m->lambda * to_square);
+}
+static json_t *train_rmse(const fen_model *m, int64_t t)
+{
+    int squares = strcmp(m->loss->name, "square") == 0;
+    return squares ? fenp_json_number(sqrt(m->certificate[t].mean_loss)) : json_null();
+}
+
+/* --- the parts ------------------------------------------------------------------------ */
+
+static int set_size(json_t *out, const fen_model *m)
+{
+    return set_integer(out, "n", m->n) | set_integer(out, "d", m->p) |
+           set_integer(out, "inputs", m->prep->inputs);
+}
+
+static int set_objective(json_t *out, const fen_model *m)
+{
+    const fen_kernel *k = m->kernel.table;
+    char words[1024];
+    fenp_model_objective(m, words, sizeof words);
+    int failed = set_text(out, "objective", words) | set_text(out, "loss", m->loss->name) |
+                 set_text(out, "kernel", k->name) |
+                 set_number(out, "gamma", k->uses_gamma ? m->kernel.par.gamma : NAN);
+    if (k->uses_degree)
+        failed |= set_number(out, "degree", m->kernel.par.degree);
+    if (k->uses_coef0)
+        failed |= set_number(out, "coef0", m->kernel.par.coef0);
+    return failed | set_number(out, "lambda", m->lambda) | set_number(out, "power", m->power) |
+           set_each(out, "lambda2", m, lambda2) | set_each(out, "bias", m, bias);
+}
+
+static int set_certificate(json_t *out, const fen_model *m)
+{
+    return set_each(out, "norm", m, norm) | set_each(out, "primal", m, primal) |
+           set_each(out, "dual", m, dual) | set_each(out, "gap", m, gap) |
+           set_each(out, "relative_gap", m, relative_gap) |
+           set_each(out, "verdict", m, verdict) |
+           set_each(out, "stationarity", m, stationarity) | set_each(out, "null", m, null) |
+           set_each(out, "mean_loss", m, mean_loss) | set_each(out, "train_rmse", m, train_rmse);
+}
+
+static int set_origin(json_t *out, const fen_model *m)
+{
+    char hash[32];
+    snprintf(hash, sizeof hash, "%016" PRIx64, m->hash);
+    return set_text(out, "method", m->method) | set_number(out, "seconds", m->seconds) |
+           set_number(out, "tolerance", m->tolerance) | set_text(out, "note", m->note) |
+           set_text(out, "hash", hash) | set_text(out, "version", FEN_VERSION);
+}
+
+static json_t *grid(const fenp_selection *s)
+{
+    json_t *array = json_array();
+    int failed = array == NULL;
+    for (int64_t i = 0; !failed && i < s->count; i++) {
+        json_t *point = json_object();
+        failed = set_number(point, "gamma", s->grid[i].gamma) |
+                 set_number(point, "lambda", s->grid[i].lambda) |
+                 set_number(point, "score", s->grid[i].score);
+        failed |= json_array_append_new(array, point);
+    }
+    return unless(failed, array);
+}
+
+static int set_selection(json_t *out, const fenp_selection *s)
+{
+    if (!s->kind[0])
+        return 0;
+    return set_number(out, "score", s->score) | set_text(out, "score_kind", s->kind) |
+           set_integer(out, "score_rows", s->rows) | json_object_set_new(out, "grid", grid(s));
+}
+
+static json_t *target_names(const fen_model *m)
+{
+    json_t *names = json_array();
+    int failed = names == NULL;
+    for (int64_t t = 0; !failed && t < m->targets; t++)
+        failed = json_array_append_new(names, fenp_json_string(m->prep->target[t]));
+    return unless(failed, names);
+}
+
+/* --- features: names, and the weights of a linear model -------------------------------- */
+
+/* Entry j of every target's row of weights, divided by scale. */
+static json_t *weight(const fen_model *m, int64_t j, double scale)
+{
+    if (m->targets == 1)
+        return fenp_json_number(m->weights[j] / scale);
+    json_t *array = json_array();
+    int failed = array == NULL;
+    for (int64_t t = 0; !failed && t < m->targets; t++)
+        failed = json_array_append_new(array, fenp_json_number(m->weights[t * m->p + j] / scale));
+    return unless(failed, array);
+}
+
+/* The first feature of a number is (x - center) / scale; all others are 0 or 1. */
+static int is_scaled(const fenp_input *input, int64_t k)
+{
+    return k == 0 && !input->text && !input->constant;
+}
+
+/* Feature k of an input, which is feature j of all. */
+static int add_feature(const fen_model *m, fenp_input *input, int64_t k, int64_t j,
+                       json_t *names, json_t *weights)
+{
+    char name[1024];
+    fenp_prep alone = { .inputs = 1, .input = input };   /* spares a search from the first on */
+    fenp_prep_feature_name(&alone, k, name, sizeof name);
+    int failed = json_array_append_new(names, fenp_json_string(name));
+    if (!m->weights)
+        return failed;
+    double scale = is_scaled(input, k) ? input->scale : 1;
+    json_t *entry = json_object();
+    failed |= set_text(entry, "feature", name);
+    failed |= json_object_set_new(entry, "weight", weight(m, j, 1));
+    failed |= json_object_set_new(entry, "coefficient", weight(m, j, scale));
+    return json_array_append_new(weights, entry) | failed;
+}
+
+/* The constant of a linear model on the scale of the file: b - sum weight center/scale. */
+static json_t *intercept(const fen_model *m, int64_t t)
+{
+    double sum = m->offset[t];
+    int64_t j = 0;
+    for (int64_t i = 0; i < m->prep->inputs; i++) {
+        const fenp_input *input = &m->prep->input[i];
+        if (is_scaled(input, 0))
+            sum -= m->weights[t * m->p + j] * (input->center / input->scale);
+        j += fenp_input_features(input);
+    }
+    return fenp_json_number(sum);
+}
+
+static int set_features(json_t *out, const fen_model *m)
+{
+    json_t *names = json_array(), *weights = json_array();
+    int failed = 0;
+    int64_t j = 0;
+    for (int64_t i = 0; !failed && i < m->prep->inputs; i++) {
+        fenp_input *input = &m->prep->input[i];
+        for (int64_t k = 0; !failed && k < fenp_input_features(input); k++)
+            failed = add_feature(m, input, k, j++, names, weights);
+    }
+    failed |= json_object_set_new(out, "features", names);
+    if (!m->weights) {
+        json_decref(weights);
+        return failed;
+    }
+    return json_object_set_new(out, "weights", weights) |
+           set_each(out, "intercept", m, intercept) | failed;
+}
+
+fen_status fen_model_json(const fen_model *model, char **json, fen_error *err)
+{
+    json_t *out = json_object();
+    int failed = set_size(out, model) | set_objective(out, model) |
+                 set_certificate(out, model) | set_selection(out, &model->selection) |
+                 set_origin(out, model) |
+                 json_object_set_new(out, "targets", target_names(model));
+    if (!model->prep->precomputed)   /* whose features are the training rows */
+        failed |= set_features(out, model);
+    return fenp_json_text(unless(failed, out), json, err);
+}

@@ -1,0 +1,171 @@
+/* predict.c -- raw rows -> features -> scores
+ *
+ *     score(x) = sum_i c_i k(x_i, x) + b,   c = coef_scale u;   linear: weights . x + b
+ *
+ * Rows pass in slabs, so that besides the scores only a slab of features and a tile of
+ * the kernel matrix exist at any time. 2 n p flops per row, 2 p targets if linear. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/linalg.h"
+#include "base/threads.h"
+#include "model/model.h"
+
+enum { SLAB_DOUBLES = 1 << 22, SLAB_ROWS_MIN = 1024 };   /* 32 MB of features at a time */
+
+/* Raw rows as they come: a table with names, or bare numbers in training order. */
+typedef struct raw { const fen_table *table; fen_view view; } raw;
+
+/* --- features -> scores --------------------------------------------------------- */
+
+static fen_status linear_scores(const fen_model *m, const double *x, int64_t rows,
+                                double *scores, const fenp_task *task, fen_error *err)
+{
+    enum { BLOCK = 1 << 20 };
+    if (m->p > INT_MAX || m->targets > INT_MAX)
+        return fenp_fail(err, FEN_BAD_CALL, "a model of this width is more than BLAS can count");
+    int width = m->p > 0 ? (int)m->p : 1;
+    for (int64_t first = 0; first < rows; first += BLOCK) {
+        int64_t count = rows - first < BLOCK ? rows - first : BLOCK;
+        fen_status status = fenp_task_at(task, (double)first / (double)rows, err);
+        if (status != FEN_OK)
+            return status;
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)count, (int)m->targets,
+                    (int)m->p, 1.0, x + first * m->p, width, m->weights, width, 0.0,
+                    scores + first * m->targets, (int)m->targets);
+    }
+    return FEN_OK;
+}
+
+static fen_status kernel_scores(const fen_model *m, const double *x, int64_t rows,
+                                double *scores, const fenp_task *task, fen_error *err)
+{
+    double *coef = fenp_new(m->targets * m->n, sizeof *coef);
+    if (!coef)
+        return fenp_no_memory(err, fenp_bytes(m->targets, m->n, sizeof *coef),
+                              "the coefficients");
+    for (int64_t t = 0; t < m->targets; t++)
+        for (int64_t i = 0; i < m->n; i++)
+            coef[t * m->n + i] = m->coef_scale[t] * m->dual[t * m->n + i];
+    fen_view points = { x, rows, m->p, m->p }, centres = { m->inputs, m->n, m->p, m->p };
+    fen_status status = fenp_gram_times(&m->kernel, points, centres, coef, m->targets, scores,
+                                        task, err);
+    free(coef);
+    return status;
+}
+
+fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
+                             const fenp_task *task, fen_error *err)
+{
+    fen_status status = m->weights ? linear_scores(m, x, rows, scores, task, err)
+                                   : kernel_scores(m, x, rows, scores, task, err);
+    for (int64_t i = 0; status == FEN_OK && i < rows; i++)
+        for (int64_t t = 0; t < m->targets; t++)
+            scores[i * m->targets + t] += m->offset[t];
+    return status;
+}
+
+/* --- raw rows -> features --------------------------------------------------------- */
+
+static fen_status features(const fen_model *m, const raw *rows, int64_t first, int64_t count,
+                           double *x, fen_error *err)
+{
+    if (!rows->table) {
+        fen_view part = rows->view;
+        part.at += first * part.stride;
+        part.rows = count;
+        return fenp_prep_apply_view(m->prep, part, x, err);
+    }
+    fen_table part = *rows->table;   /* a window: columns and names are the table's own */
+    part.rows = count;
+    part.first_line += part.first_line > 0 ? first : 0;
+    if (part.cells)
+        part.cells += first * part.cols;
+    if (part.start)
+        part.start += first;
+    if (part.label)
+        part.label += first;
+    return fenp_prep_apply(m->prep, &part, x, err);
+}
+
+/* All rows, slab by slab: x has room for the features of one slab. */
+static fen_status score_slabs(const fen_model *m, const raw *rows, int64_t count, int64_t slab,
+                              double *x, double *scores, const fenp_task *task, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    for (int64_t first = 0; status == FEN_OK && first < count; first += slab) {
+        int64_t next = first + slab < count ? first + slab : count;
+        fenp_task part = fenp_task_part(task, "predicting", (double)first / (double)count,
+                                        (double)next / (double)count);
+        status = features(m, rows, first, next - first, x, err);
+        if (status == FEN_OK)
+            status = fenp_model_scores(m, x, next - first, scores + first * m->targets, &part,
+                                       err);
+    }
+    return status;
+}
+
+/* scores stays as it was unless everything went well. */
+static fen_status score(const fen_model *m, const raw *rows, int64_t count, double *scores,
+                        const fenp_task *task, fen_error *err)
+{
+    int64_t slab = SLAB_DOUBLES / (m->p > 0 ? m->p : 1);
+    slab = slab < SLAB_ROWS_MIN ? SLAB_ROWS_MIN : slab;
+    slab = slab < count ? slab : count;
+    int64_t feature_bytes = fenp_bytes(slab, m->p, sizeof(double));
+    int64_t score_bytes = fenp_bytes(count, m->targets, sizeof(double));
+    double *x = fenp_new(feature_bytes, 1), *result = fenp_new(score_bytes, 1);
+    fen_status status;
+    if (!x || !result)
+        status = fenp_no_memory(err, x ? score_bytes : feature_bytes, "a prediction");
+    else
+        status = score_slabs(m, rows, count, slab, x, result, task, err);
+    if (status == FEN_OK)
+        memcpy(scores, result, (size_t)score_bytes);
+    free(x);
+    free(result);
+    return status;
+}
+
+fen_status fen_predict(const fen_model *model, fen_view inputs, double *scores, fen_error *err)
+{
+    raw rows = { NULL, inputs };
+    fenp_task task = fenp_task_start(NULL, 0);
+    if (inputs.rows < 0 || inputs.cols != model->prep->inputs || inputs.stride < inputs.cols)
+        return fenp_fail(err, FEN_BAD_CALL, "the model takes %lld columns, the rows have %lld",
+                         (long long)model->prep->inputs, (long long)inputs.cols);
+    return score(model, &rows, inputs.rows, scores, &task, err);
+}
+
+/* Both outputs stay as they were unless everything went well. */
+static fen_status score_and_label(const fen_model *m, const fen_table *table, double *scores,
+                                  double *labels, const fenp_task *task, fen_error *err)
+{
+    raw rows = { .table = table };
+    if (!labels)
+        return score(m, &rows, table->rows, scores, task, err);
+    int64_t bytes = fenp_bytes(table->rows, m->targets, sizeof(double));
+    double *found = fenp_new(bytes, 1);
+    if (!found)
+        return fenp_no_memory(err, bytes, "the labels");
+    fen_status status = fenp_prep_labels(m->prep, table, found, err);
+    if (status == FEN_OK)
+        status = score(m, &rows, table->rows, scores, task, err);
+    if (status == FEN_OK)
+        memcpy(labels, found, (size_t)bytes);
+    free(found);
+    return status;
+}
+
+fen_status fen_predict_table(const fen_model *model, const fen_table *table,
+                             const fen_options *o, double *scores, double *labels,
+                             fen_error *err)
+{
+    fenp_task task = fenp_task_start(NULL, o->time_limit_seconds);
+    fenp_threads before = fenp_threads_enter(o->threads);
+    fen_status status = score_and_label(model, table, scores, labels, &task, err);
+    fenp_threads_leave(before);
+    return status;
+}
