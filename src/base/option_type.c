@@ -238,7 +238,7 @@ static fen_status check_real(const fenp_option *r, const void *field, fen_error 
                                                            : refuse_number(r, 0, value, err);
 }
 
-/* 8G, 500M, 1.5G or plain bytes; K, M, G, T are powers of 1024. */
+/* 8G, 500M, 1.5G or plain bytes; K, M, G, T are powers of 1000, as in every message. */
 static fen_status set_bytes(const fenp_option *r, void *field, const char *text, fen_error *err)
 {
     static const char units[] = "KMGT";
@@ -252,7 +252,7 @@ static fen_status set_bytes(const fenp_option *r, void *field, const char *text,
                          "--%s must be a size like 8G, 500M or \"%s\", not \"%s\"",
                          r->shown.name, r->words, text);
     else if (unit)
-        value = ldexp(value, 10 * (int)(unit - units + 1));
+        value *= pow(1000, (double)(unit - units + 1));
     if (!is_the_word(r, text) && !typed_in_range(r, value))
         return refuse(r, 0, text, err);
     *(int64_t *)field = (int64_t)value;

@@ -1,0 +1,200 @@
+/* arguments.c -- a command line becomes a request, by popt
+ *
+ * The poptOption array is made from the library's option table and the few options of
+ * the tool's own. Values are parsed and checked by fen_options_set alone. */
+#include <popt.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli.h"
+#include "popt_table.h"
+
+const own_option own_options[OWN_COUNT] = {
+    [OWN_JSON]  = { 0,   "json",  "print one JSON object on standard output" },
+    [OWN_QUIET] = { 'q', "quiet", "print no progress and no remarks" },
+    [OWN_HELP]  = { 'h', "help",  "show this help" },
+};
+
+int option_applies(const fen_option *o, const command *c)
+{
+    size_t length = strlen(c->name);
+    for (const char *at = strstr(o->commands, c->name); at; at = strstr(at + 1, c->name)) {
+        int starts = at == o->commands || at[-1] == ' ';
+        if (starts && (at[length] == ' ' || at[length] == '\0'))
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- the table for popt ---------------------------------------------------------- */
+
+static char *describe(const fen_option *o)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    fputs(o->help, out);
+    const char *name;
+    for (int32_t i = 0; (name = fen_list(o->name, i, NULL)) != NULL; i++)
+        fprintf(out, "%s%s", i > 0 ? ", " : ": ", name);
+    if (o->argument && o->initial[0])
+        fprintf(out, " (default: %s)", o->initial);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+int popt_table_make(popt_table *t, const command *c)
+{
+    int rows = 0;
+    while (fen_option_at(rows))
+        rows++;
+    *t = (popt_table){ .entry = calloc((size_t)rows + OWN_COUNT + 2, sizeof *t->entry),
+                       .text = calloc((size_t)rows + 1, sizeof *t->text) };
+    struct poptOption *e = t->entry;
+    if (!e || !t->text)
+        return 0;
+    if (c->output)
+        *e++ = (struct poptOption){ "output", 'o', POPT_ARG_STRING, NULL, VALUE_OUTPUT,
+                                    c->output_help, c->output };
+    for (int i = 0; i < OWN_COUNT; i++)
+        *e++ = (struct poptOption){ own_options[i].name, own_options[i].letter, POPT_ARG_NONE,
+                                    NULL, VALUE_OWN + i, own_options[i].help, NULL };
+    for (int i = 0; i < rows; i++) {
+        const fen_option *o = fen_option_at(i);
+        if (!option_applies(o, c))
+            continue;
+        char *text = t->text[t->text_count] = describe(o);
+        if (!text)
+            return 0;
+        t->text_count++;
+        *e++ = (struct poptOption){ o->name, 0, o->argument ? POPT_ARG_STRING : POPT_ARG_NONE,
+                                    NULL, VALUE_LIBRARY + i, text, o->argument };
+    }
+    *e = (struct poptOption)POPT_TABLEEND;
+    return 1;
+}
+
+void popt_table_free(popt_table *t)
+{
+    for (int i = 0; i < t->text_count; i++)
+        free(t->text[i]);
+    free(t->text);
+    free(t->entry);
+}
+
+/* ---- complaints -------------------------------------------------------------------- */
+
+static int unknown_option(const command *c, const popt_table *t, const char *written)
+{
+    char name[64];
+    const char *start = written + strspn(written, "-");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(start, "="), start);
+    for (int32_t i = 0; fen_option_at(i); i++)
+        if (strcmp(fen_option_at(i)->name, name) == 0)
+            return complain(EXIT_USAGE, "--%s is no option of %s, only of: %s", name, c->name,
+                            fen_option_at(i)->commands);
+    const char *names[64] = { NULL };
+    for (int i = 0; t->entry[i].longName && i < 63; i++)
+        names[i] = t->entry[i].longName;
+    const char *near = nearest(name, names);
+    const char *dashes = strlen(name) == 1 ? "-" : "--";
+    if (near)
+        return complain(EXIT_USAGE, "there is no option %s%s; did you mean --%s?", dashes, name,
+                        near);
+    return complain(EXIT_USAGE, "there is no option %s%s; see fenchel %s --help", dashes, name,
+                    c->name);
+}
+
+static int wrong_syntax(const command *c, const popt_table *t, poptContext popt, int status)
+{
+    const char *written = poptBadOption(popt, POPT_BADOPTION_NOALIAS);
+    if (status == POPT_ERROR_BADOPT)
+        return unknown_option(c, t, written);
+    if (status == POPT_ERROR_NOARG)
+        return complain(EXIT_USAGE, "%s needs a value; see fenchel %s --help", written, c->name);
+    if (status == POPT_ERROR_UNWANTEDARG)
+        return complain(EXIT_USAGE, "%s: this option takes no value", written);
+    return complain(EXIT_USAGE, "%s: %s", written, poptStrerror(status));
+}
+
+/* ---- reading ------------------------------------------------------------------------- */
+
+static char *keep(request *r, char *text)        /* options borrow their strings */
+{
+    char **longer = realloc(r->kept, ((size_t)r->kept_count + 1) * sizeof *longer);
+    if (!longer) {
+        free(text);
+        return NULL;
+    }
+    r->kept = longer;
+    return r->kept[r->kept_count++] = text;
+}
+
+static int take_option(request *r, int value, char *text)
+{
+    fen_error err;
+    if (text && !keep(r, text))
+        return complain(EXIT_ROOM, "out of memory while reading the command line");
+    if (value == VALUE_OUTPUT)
+        r->output = text;
+    else if (value == VALUE_OWN + OWN_JSON)
+        r->json = 1;
+    else if (value == VALUE_OWN + OWN_QUIET)
+        r->quiet = 1;
+    else if (value == VALUE_OWN + OWN_HELP)
+        r->help = 1;
+    else if (fen_options_set(&r->options, fen_option_at(value - VALUE_LIBRARY)->name, text, &err))
+        return fail(&err);
+    return EXIT_DONE;
+}
+
+static int take_operands(request *r, const char **given)
+{
+    int count = 0;
+    while (given && given[count])
+        count++;
+    if (r->help)
+        return EXIT_DONE;
+    if (count < r->command->operand_count)
+        return complain(EXIT_USAGE, "too few operands; usage: fenchel %s %s", r->command->name,
+                        r->command->operands);
+    if (count > r->command->operand_count)
+        return complain(EXIT_USAGE, "\"%s\" is one operand too many; usage: fenchel %s %s",
+                        given[r->command->operand_count], r->command->name,
+                        r->command->operands);
+    for (int i = 0; i < count; i++)
+        r->operand[i] = given[i];
+    return EXIT_DONE;
+}
+
+int request_read(request *r, const command *c, int argc, const char **argv)
+{
+    popt_table t;
+    *r = (request){ .command = c, .options = fen_options_default() };
+    int code = EXIT_DONE, value = 0;
+    poptContext popt = popt_table_make(&t, c) ? poptGetContext(c->name, argc, argv, t.entry, 0)
+                                              : NULL;
+    if (!popt)
+        code = complain(EXIT_ROOM, "out of memory while reading the command line");
+    while (code == EXIT_DONE && (value = poptGetNextOpt(popt)) > 0)
+        code = take_option(r, value, poptGetOptArg(popt));
+    if (code == EXIT_DONE && value < -1)
+        code = wrong_syntax(c, &t, popt, value);
+    if (code == EXIT_DONE)
+        code = take_operands(r, poptGetArgs(popt));
+    if (popt)
+        poptFreeContext(popt);
+    popt_table_free(&t);
+    return code;
+}
+
+void request_free(request *r)
+{
+    for (int i = 0; i < r->kept_count; i++)
+        free(r->kept[i]);
+    free(r->kept);
+}

@@ -1,0 +1,113 @@
+/* cli.h -- what the files of the command-line tool share
+ *
+ * main.c finds a command in the table, arguments.c reads its options into a request,
+ * the command's run answers with an exit code. Every failure is one sentence on stderr. */
+#ifndef CLI_H
+#define CLI_H
+#include <jansson.h>
+#include <stdio.h>
+#include "fenchel/fenchel.h"
+
+/* ---- exit codes: main.c holds the one map from fen_status, and their meanings ---- */
+enum {
+    EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_DATA = 3, EXIT_FILE = 4, EXIT_ROOM = 5,
+    EXIT_INTERRUPTED = 130
+};
+typedef struct exit_code { int code; const char *meaning; } exit_code;
+extern const exit_code exit_codes[];                   /* ends with a NULL meaning */
+/* Print "fenchel: sentence" and hand back the exit code. */
+int fail(const fen_error *err);
+int complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- commands -------------------------------------------------------------------- */
+typedef struct request request;
+typedef struct command {
+    const char *name;
+    const char *operands;           /* "MODEL DATA": all of them are needed           */
+    int         operand_count;
+    const char *output;             /* argument of -o; NULL: there is no -o           */
+    const char *output_help;
+    const char *summary;            /* one line                                       */
+    const char *description;        /* paragraphs separated by newlines               */
+    const char *const *examples;    /* what it does, how it is typed, ..., NULL       */
+    const char *operand_list;       /* fen_list kind of the operand; NULL: files      */
+    int       (*run)(const request *r);
+} command;
+extern const command *const commands[];                /* ends with NULL */
+extern const command command_fit, command_predict, command_select, command_verify, command_plan,
+    command_generate, command_convert, command_info;
+const command *find_command(const char *name);         /* NULL: unknown */
+
+/* ---- requests -------------------------------------------------------------------- */
+enum { OPERANDS_MAX = 2 };
+struct request {
+    const command *command;
+    fen_options    options;
+    const char    *operand[OPERANDS_MAX];
+    const char    *output;          /* NULL: not given */
+    int            json, quiet, help;
+    char         **kept;            /* the strings that options and output point at */
+    int            kept_count;
+};
+/* An option that the tool adds to those of the library. */
+typedef struct own_option {
+    char        letter;             /* 0: none */
+    const char *name, *help;
+} own_option;
+enum { OWN_JSON, OWN_QUIET, OWN_HELP, OWN_COUNT };
+extern const own_option own_options[OWN_COUNT];
+/* argv[0] is the name of the command. Answers an exit code; anything but EXIT_DONE has
+ * been said on stderr. request_free in any case. */
+int  request_read(request *r, const command *c, int argc, const char **argv);
+void request_free(request *r);
+int  option_applies(const fen_option *o, const command *c);    /* is it one of o->commands? */
+/* The name nearest to wrong among names (NULL-terminated), NULL if none is near. */
+const char *nearest(const char *wrong, const char *const *names);
+
+/* ---- help, man page and completion, all made from the two tables --------------------- */
+enum { USAGE_MAX = 64 };
+const char *usage_text(const command *c, char out[USAGE_MAX]);     /* "fit DATA [-o MODEL]" */
+void print_overview(FILE *out);
+int  print_command_help(const command *c, FILE *out);
+int  print_manual(void);
+int  print_completion(const char *shell);
+
+/* ---- progress and interruption -------------------------------------------------------- */
+void            signals_prepare(void);
+const fen_host *progress_begin(int quiet);    /* one at a time */
+void            progress_end(void);           /* clears the line; may be called twice */
+int             interrupted(void);
+void            remove_when_ended(const char *path);   /* by a second Ctrl-C; "": nothing */
+
+/* ---- files ------------------------------------------------------------------------------ */
+/* DATA with its ending (and .gz) replaced by .fen; to be freed; NULL: out of memory. */
+char *model_path(const char *data);
+/* Can path be written, and is it none of the inputs (NULL-terminated)? Looked at before
+ * the work begins: EXIT_DONE, or a complaint. */
+int   check_output(const char *path, const char *const *inputs);
+/* A text file that appears whole or not at all; path NULL or "-": standard output. */
+typedef struct sink {
+    FILE       *stream;
+    const char *path;
+    char       *temporary;                    /* NULL: written straight through */
+} sink;
+int   sink_open(sink *s, const char *path);
+int   sink_close(sink *s, int code);          /* EXIT_DONE: keep it; else: undo it. Answers code */
+
+/* ---- output ----------------------------------------------------------------------------- */
+json_t *json_number(double value);            /* infinities and NaN as null */
+json_t *json_numbers(const double *values, int64_t count);      /* one number, or an array */
+json_t *json_text(const char *text);           /* bytes that are not UTF-8 become '?' */
+json_t *json_parse(const char *text);         /* NULL: complained */
+int     json_print(json_t *object);           /* one line on stdout; takes the reference */
+double  json_at(const json_t *object, const char *key);         /* NaN: not there */
+/* Entry i of an array, or the value itself where there is one target. */
+double  json_at_target(const json_t *object, const char *key, int64_t i);
+const char *json_text_at(const json_t *object, const char *key);   /* "": not there */
+const char *shortest(double value, char out[32]);      /* reads back as the same double */
+const char *bytes_text(double bytes, char out[32]);    /* "1.3 GB" */
+const char *seconds_text(double seconds, char out[32]);
+/* A data file was written: its size as JSON or in a line. columns 0: not known. */
+int     report_table(const request *r, int64_t rows, int64_t columns, const char *path);
+void    print_wrapped(FILE *out, const char *label, const char *text);
+#endif

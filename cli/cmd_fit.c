@@ -1,0 +1,130 @@
+/* cmd_fit.c -- fenchel fit: from a file to a certified model
+ *
+ * The output is tried before the long work begins. Interrupted or failed: nothing is
+ * written and an older model stays as it was. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "report.h"
+
+static const char *saved_size(const char *path, char out[32])
+{
+    struct stat info;
+    return stat(path, &info) == 0 ? bytes_text((double)info.st_size, out) : "";
+}
+
+static void print_next(const char *model, const char *data)
+{
+    report("Next", "fenchel predict %s NEW.csv -o predictions.csv", model);
+    report("", "fenchel verify %s %s", model, data);
+    report("", "fenchel select %s", data);
+}
+
+static void print_fit(const json_t *json, const request *r, const char *path)
+{
+    char size[32], time[32];
+    report_data(json, r->operand[0]);
+    report_choice(json);
+    report_objective(json);
+    report_certificate(json);
+    report_error(json);
+    report("Model", "%s (%s), by %s in %s", path, saved_size(path, size),
+           json_text_at(json, "method"), seconds_text(json_at(json, "seconds"), time));
+    print_next(path, r->operand[0]);
+}
+
+static int describe(const fen_model *model, const request *r, const char *path)
+{
+    fen_error err;
+    char *text = NULL;
+    if (fen_model_json(model, &text, &err))
+        return fail(&err);
+    json_t *json = json_parse(text);
+    fen_text_free(text);
+    if (!json)
+        return EXIT_ROOM;
+    if (r->json) {
+        json_object_set_new(json, "model", json_text(path));
+        return json_print(json);
+    }
+    print_fit(json, r, path);
+    json_decref(json);
+    return EXIT_DONE;
+}
+
+static int judge(const fen_model *model, const request *r)
+{
+    for (int64_t t = 0; t < fen_model_targets(model); t++) {
+        fen_certificate c = fen_model_certificate(model, t);
+        if (c.verdict == FEN_VERDICT_LIMIT_REACHED || c.verdict == FEN_VERDICT_STALLED)
+            return complain(EXIT_NO, "the relative gap of target %s is %.2g, above the tolerance "
+                            "%.2g (%s); the model was saved",
+                            fen_model_target_name(model, t), c.relative_gap,
+                            r->options.tolerance, fen_verdict_text(c.verdict));
+    }
+    return EXIT_DONE;
+}
+
+static int fit(const request *r, const char *path)
+{
+    fen_table *data = NULL;
+    fen_model *model = NULL;
+    fen_error err;
+    int code = EXIT_DONE;
+    fen_status status = fen_table_read(r->operand[0], &r->options, progress_begin(r->quiet),
+                                       &data, &err);
+    if (!status)
+        status = fen_fit(data, &r->options, progress_begin(r->quiet), &model, &err);
+    fen_table_free(data);
+    progress_end();
+    if (!status && interrupted())
+        code = complain(EXIT_INTERRUPTED, "interrupted; nothing was saved");
+    else if (!status)
+        status = fen_model_save(model, path, &err);
+    if (status)
+        code = fail(&err);
+    if (code == EXIT_DONE)
+        code = describe(model, r, path);
+    if (code == EXIT_DONE)
+        code = judge(model, r);
+    fen_model_free(model);
+    return code;
+}
+
+static int run(const request *r)
+{
+    const char *data = r->operand[0];
+    struct stat info;
+    if (!r->output && stat(data, &info) == 0 && !S_ISREG(info.st_mode))
+        return complain(EXIT_USAGE, "%s is not a regular file; name the model with -o", data);
+    if (r->output && strcmp(r->output, "-") == 0)
+        return complain(EXIT_USAGE, "a model is not written to standard output; name a file");
+    char *path = r->output ? strdup(r->output) : model_path(data);
+    if (!path)
+        return complain(EXIT_ROOM, "out of memory for the name of the model");
+    int code = check_output(path, (const char *const[]){ data, NULL });
+    if (code == EXIT_DONE)
+        code = fit(r, path);
+    free(path);
+    return code;
+}
+
+static const char *const examples[] = {
+    "everything is chosen and printed; the model is train.fen", "fenchel fit train.csv",
+    "two targets by name, a lambda searched over a grid",
+    "fenchel fit train.csv --target price,rent --lambda 1e-8:1:25 -o both.fen",
+    "what scikit-learn calls KernelRidge(alpha=1, kernel=\"rbf\", gamma=0.1)",
+    "fenchel fit train.csv --as sklearn --lambda 1 --gamma 0.1 --scale none --no-bias",
+    NULL
+};
+
+const command command_fit = {
+    .name = "fit", .operands = "DATA", .operand_count = 1,
+    .output = "MODEL", .output_help = "where the model goes (default: DATA with .fen)",
+    .summary = "train; whatever is not given is chosen and printed",
+    .description = "Fits a kernel model to the rows of DATA and saves it with a certificate: a "
+                   "lower bound on what any function could reach, computed apart from the "
+                   "solver. Values of gamma and lambda that are not given are chosen by "
+                   "leave-one-out scores.",
+    .examples = examples, .run = run,
+};

@@ -1,0 +1,105 @@
+/* cmd_verify.c -- fenchel verify: the certificate once more, from its definition */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "report.h"
+
+/* Entry of every certificate as one number, or an array for several targets. */
+static json_t *pick(const fen_certificate *c, int64_t count, double (*of)(const fen_certificate *))
+{
+    if (count == 1)
+        return json_number(of(c));
+    json_t *array = json_array();
+    for (int64_t t = 0; t < count; t++)
+        json_array_append_new(array, json_number(of(&c[t])));
+    return array;
+}
+static double primal_of(const fen_certificate *c) { return c->primal; }
+static double dual_of(const fen_certificate *c) { return c->dual; }
+static double gap_of(const fen_certificate *c) { return c->gap; }
+static double relative_gap_of(const fen_certificate *c) { return c->relative_gap; }
+
+static int print_json(const fen_certificate *c, int64_t count, int holds)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "primal", pick(c, count, primal_of));
+    json_object_set_new(json, "dual", pick(c, count, dual_of));
+    json_object_set_new(json, "gap", pick(c, count, gap_of));
+    json_object_set_new(json, "relative_gap", pick(c, count, relative_gap_of));
+    json_object_set_new(json, "holds", json_boolean(holds));
+    return json_print(json);
+}
+
+static void print_row(const char *what, double stored, double now)
+{ printf("  %-18s %20.12g %20.12g\n", what, stored, now); }
+
+static void print_target(const fen_model *model, int64_t t, const fen_certificate *now)
+{
+    fen_certificate stored = fen_model_certificate(model, t);
+    printf("%-20s %20s %20s\n", fen_model_target_name(model, t), "stored", "recomputed");
+    print_row("primal", stored.primal, now->primal);
+    print_row("dual", stored.dual, now->dual);
+    print_row("gap", stored.gap, now->gap);
+    print_row("relative gap", stored.relative_gap, now->relative_gap);
+    print_row("training loss", stored.mean_loss, now->mean_loss);
+    print_row("norm of f", stored.norm, now->norm);
+}
+
+static int answer(const request *r, const fen_model *model, const fen_certificate *now, int holds)
+{
+    int64_t targets = fen_model_targets(model);
+    int code = EXIT_DONE;
+    if (r->json)
+        code = print_json(now, targets, holds);
+    else {
+        for (int64_t t = 0; t < targets; t++)
+            print_target(model, t, &now[t]);
+        printf("The certificate %s (tolerance %.3g).\n", holds ? "holds" : "DOES NOT HOLD",
+               r->options.tolerance);
+    }
+    if (code == EXIT_DONE && !holds)
+        code = complain(EXIT_NO, "the certificate of %s does not hold", r->operand[0]);
+    return code;
+}
+
+static int run(const request *r)
+{
+    fen_model *model = NULL;
+    fen_table *data = NULL;
+    fen_certificate *now = NULL;
+    fen_error err;
+    int holds = 0, code;
+    fen_status status = fen_model_load(r->operand[0], &model, &err);
+    if (!status)
+        status = fen_table_read(r->operand[1], &r->options, progress_begin(r->quiet), &data, &err);
+    if (!status) {
+        now = calloc((size_t)fen_model_targets(model), sizeof *now);
+        if (now)
+            status = fen_verify(model, data, &r->options, progress_begin(r->quiet), now, &holds,
+                                &err);
+    }
+    progress_end();
+    if (status)
+        code = fail(&err);
+    else
+        code = now ? answer(r, model, now, holds)
+                   : complain(EXIT_ROOM, "out of memory for the certificates");
+    free(now);
+    fen_table_free(data);
+    fen_model_free(model);
+    return code;
+}
+
+static const char *const examples[] = {
+    "is train.fen what it claims to be?", "fenchel verify train.fen train.csv",
+    "in a script", "fenchel verify train.fen train.csv --json | jq .holds",
+    NULL
+};
+
+const command command_verify = {
+    .name = "verify", .operands = "MODEL DATA", .operand_count = 2,
+    .summary = "recompute the certificate; exit code 1 if it does not hold",
+    .description = "Computes the certificate of MODEL once more from its definition and the "
+                   "training rows in DATA, trusting nothing but the numbers in the model. Other "
+                   "rows than those of the training give exit code 3.",
+    .examples = examples, .run = run,
+};

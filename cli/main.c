@@ -1,0 +1,113 @@
+/* main.c -- finds the command and turns what it says into an exit code
+ *
+ * SIGPIPE keeps its default action: `fenchel generate friedman | head` ends silently,
+ * as cat does. Any other failure to write stdout is exit code 4. */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include "cli.h"
+
+const command *const commands[] = {
+    &command_fit, &command_predict, &command_select, &command_verify,
+    &command_plan, &command_generate, &command_convert, &command_info, NULL
+};
+
+const exit_code exit_codes[] = {
+    { EXIT_DONE,        "done" },
+    { EXIT_NO,          "the answer is no: a certificate does not hold, or a limit came first" },
+    { EXIT_USAGE,       "wrong usage" },
+    { EXIT_DATA,        "bad data" },
+    { EXIT_FILE,        "a file cannot be read or written" },
+    { EXIT_ROOM,        "would not fit in memory" },
+    { EXIT_INTERRUPTED, "interrupted; nothing was written" },
+    { 0, NULL }
+};
+
+static const int exit_of_status[FEN_STATUS_COUNT] = {
+    [FEN_OK] = EXIT_DONE,       [FEN_BAD_CALL] = EXIT_USAGE, [FEN_BAD_DATA] = EXIT_DATA,
+    [FEN_IO] = EXIT_FILE,       [FEN_MEMORY] = EXIT_ROOM,    [FEN_STOPPED] = EXIT_INTERRUPTED,
+    [FEN_LIMIT] = EXIT_NO,
+};
+
+int complain(int code, const char *format, ...)
+{
+    va_list arguments;
+    progress_end();
+    fputs("fenchel: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return code;
+}
+
+int fail(const fen_error *err)
+{ return complain(exit_of_status[err->status], "%s", err->message); }
+
+const command *find_command(const char *name)
+{
+    for (int i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[32] = { NULL };
+    for (int i = 0; commands[i] && i < 31; i++)
+        names[i] = commands[i]->name;
+    const char *near = nearest(name, names);
+    if (near)
+        return complain(EXIT_USAGE, "there is no command \"%s\"; did you mean %s?", name, near);
+    return complain(EXIT_USAGE, "there is no command \"%s\"; see fenchel --help", name);
+}
+
+static int run_command(const command *c, int argc, const char **argv)
+{
+    request r;
+    int code = request_read(&r, c, argc, argv);
+    if (code == EXIT_DONE)
+        code = r.help ? print_command_help(c, stdout) : c->run(&r);
+    progress_end();
+    request_free(&r);
+    return code;
+}
+
+static int help(int argc, const char **argv)
+{
+    if (argc > 2 && !find_command(argv[2]))
+        return unknown_command(argv[2]);
+    if (argc > 2)
+        return print_command_help(find_command(argv[2]), stdout);
+    print_overview(stdout);
+    return EXIT_DONE;
+}
+
+static int dispatch(int argc, const char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    if (argc < 2)
+        return complain(EXIT_USAGE, "which command? see fenchel --help");
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        return help(argc, argv);
+    if (strcmp(word, "--version") == 0)
+        return printf("fenchel %s\n", fen_version()) < 0 ? EXIT_FILE : EXIT_DONE;
+    if (strcmp(word, "--man") == 0)
+        return print_manual();
+    if (strcmp(word, "--completion") == 0)
+        return print_completion(argc > 2 ? argv[2] : "");
+    const command *c = find_command(word);
+    return c ? run_command(c, argc - 1, argv + 1) : unknown_command(word);
+}
+
+int main(int argc, char **argv)
+{
+    signals_prepare();
+    int code = dispatch(argc, (const char **)argv);
+    errno = 0;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE)
+        return complain(EXIT_FILE, "standard output cannot be written: %s",
+                        errno ? strerror(errno) : "an earlier write failed");
+    return code;
+}

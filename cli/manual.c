@@ -1,0 +1,163 @@
+/* manual.c -- fenchel --man: the man page, from the command and the option table */
+#include <string.h>
+#include "cli.h"
+
+/* roff: backslashes and hyphens are escaped, a leading dot or quote is protected. */
+static void put(const char *text)
+{
+    if (text[0] == '.' || text[0] == '\'')
+        fputs("\\&", stdout);
+    for (; *text; text++)
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else
+            putchar(*text);
+}
+
+static void put_line(const char *before, const char *text, const char *after)
+{
+    fputs(before, stdout);
+    put(text);
+    puts(after);
+}
+
+static void put_synopsis(const command *c)
+{
+    fputs("\\fBfenchel ", stdout);
+    put(c->name);
+    fputs("\\fR ", stdout);
+    put_line("\\fI", c->operands, "\\fR");
+    if (c->output)
+        put_line("[\\fB\\-o\\fR \\fI", c->output, "\\fR]");
+    puts("[\\fIOPTIONS\\fR]");
+}
+
+static void put_option(const char *letter, const char *name, const char *argument)
+{
+    puts(".TP");
+    if (letter)
+        put_line("\\fB\\-", letter, "\\fR,");
+    fputs("\\fB\\-\\-", stdout);
+    put(name);
+    fputs("\\fR", stdout);
+    if (argument)
+        put_line(" \\fI", argument, "\\fR");
+    else
+        putchar('\n');
+}
+
+static void put_own_options(void)
+{
+    for (int i = 0; i < OWN_COUNT; i++) {
+        char letter[2] = { own_options[i].letter, '\0' };
+        put_option(letter[0] ? letter : NULL, own_options[i].name, NULL);
+        put_line("", own_options[i].help, ".");
+    }
+}
+
+static void put_choices(const char *kind)
+{
+    const char *name, *help = NULL;
+    for (int32_t i = 0; (name = fen_list(kind, i, &help)) != NULL; i++) {
+        puts(".br");
+        put_line("\\fB", name, "\\fR:");
+        put_line("", help ? help : "", "");
+    }
+}
+
+static void put_library_options(void)
+{
+    const fen_option *o;
+    for (int32_t i = 0; (o = fen_option_at(i)) != NULL; i++) {
+        put_option(NULL, o->name, o->argument);
+        put_line("", o->help, ".");
+        if (o->argument && o->initial[0])
+            put_line("Default: \\fB", o->initial, "\\fR.");
+        put_line("Commands: ", o->commands, ".");
+        put_choices(o->name);
+    }
+}
+
+/* Names only: each option is explained once, further down. */
+static void put_option_names(const command *c)
+{
+    puts(".PP\nOptions:");
+    const fen_option *o;
+    for (int32_t i = 0; (o = fen_option_at(i)) != NULL; i++)
+        if (option_applies(o, c))
+            put_line("\\fB\\-\\-", o->name, "\\fR,");
+    for (int i = 0; i < OWN_COUNT; i++)
+        put_line("\\fB\\-\\-", own_options[i].name, i + 1 < OWN_COUNT ? "\\fR," : "\\fR.");
+}
+
+static void put_command(const command *c)
+{
+    put_line(".SS ", c->name, "");
+    put_synopsis(c);
+    put_line(".PP\n", c->description, "");
+    if (c->output) {
+        put_option("o", "output", c->output);
+        put_line("", c->output_help, ".");
+    }
+    if (c->operand_list) {
+        put_line(".TP\n\\fI", c->operands, "\\fR");
+        puts("One of:");
+        put_choices(c->operand_list);
+    }
+    put_option_names(c);
+    for (int i = 0; c->examples[i]; i += 2) {
+        put_line(".PP\n", c->examples[i], ":");
+        put_line(".PP\n.RS 4\n.nf\n", c->examples[i + 1], "\n.fi\n.RE");
+    }
+}
+
+static void put_files(void)
+{
+    puts(".SH FILES\n"
+         ".TP\n\\fIDATA\\fR\n"
+         "Rows with named columns, plain or compressed by gzip. Formats:");
+    put_choices("format");
+    puts(".TP\n\\fIMODEL\\fR (\\fB.fen\\fR)\n"
+         "A safetensors file: eight bytes with the length of the header, a JSON header, raw\n"
+         "little\\-endian arrays. It holds the preparation of the columns, so raw rows are\n"
+         "enough to predict. Nothing in it is executed.\n"
+         ".PP\n"
+         "Files are written under a temporary name beside their place, synced and renamed: an\n"
+         "existing file is replaced whole or stays as it was.");
+}
+
+int print_manual(void)
+{
+    puts(".TH FENCHEL 1");
+    puts(".SH NAME\nfenchel \\- regularized kernel learning with optimality certificates");
+    puts(".SH SYNOPSIS");
+    for (int i = 0; commands[i]; i++) {
+        put_synopsis(commands[i]);
+        puts(".br");
+    }
+    puts("\\fBfenchel\\fR \\fB\\-\\-help\\fR | \\fB\\-\\-version\\fR | \\fB\\-\\-man\\fR |\n"
+         "\\fB\\-\\-completion\\fR \\fIbash\\fR|\\fIzsh\\fR|\\fIfish\\fR\n"
+         ".SH DESCRIPTION\n"
+         "Minimises the weighted mean of a loss plus lambda times the squared norm of a\n"
+         "function, over the functions of a kernel and a constant that is not penalised.\n"
+         "Every fit ends with a certificate: a lower bound on what any function could\n"
+         "reach, computed by code that shares nothing with the solvers.\n"
+         ".PP\n"
+         "Wherever a value may be searched it is \\fBauto\\fR, a number, a fraction like 1/3,\n"
+         "a list like 0.1,1,10 or a grid low:high:count with equal ratios.\n"
+         ".SH COMMANDS");
+    for (int i = 0; commands[i]; i++)
+        put_command(commands[i]);
+    puts(".SH OPTIONS");
+    put_own_options();
+    put_library_options();
+    puts(".SH EXIT STATUS");
+    for (int i = 0; exit_codes[i].meaning; i++) {
+        printf(".TP\n\\fB%d\\fR\n", exit_codes[i].code);
+        put_line("", exit_codes[i].meaning, ".");
+    }
+    put_files();
+    return EXIT_DONE;
+}

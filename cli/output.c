@@ -1,0 +1,140 @@
+/* output.c -- numbers, JSON and paragraphs
+ *
+ * JSON numbers have 17 digits, infinities and NaN are null. The tool never calls
+ * setlocale, so printf writes decimal points everywhere. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli.h"
+
+json_t *json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+json_t *json_numbers(const double *values, int64_t count)
+{
+    if (count == 1)
+        return json_number(values[0]);
+    json_t *array = json_array();
+    for (int64_t i = 0; i < count; i++)
+        json_array_append_new(array, json_number(values[i]));
+    return array;
+}
+
+json_t *json_text(const char *text)
+{
+    json_t *string = json_string(text);
+    char *copy = string ? NULL : strdup(text);
+    for (char *at = copy; at && *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    if (copy)
+        string = json_string(copy);
+    free(copy);
+    return string;
+}
+
+json_t *json_parse(const char *text)
+{
+    json_t *object = json_loads(text, 0, NULL);
+    if (!object)
+        complain(EXIT_ROOM, "out of memory while reading a JSON text");
+    return object;
+}
+
+int json_print(json_t *object)
+{
+    int failed = !object || json_dumpf(object, stdout, JSON_REAL_PRECISION(17)) != 0;
+    json_decref(object);
+    if (failed && !ferror(stdout))
+        return complain(EXIT_ROOM, "out of memory while writing JSON");
+    putchar('\n');
+    return EXIT_DONE;                /* main looks at stdout last */
+}
+
+double json_at(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+double json_at_target(const json_t *object, const char *key, int64_t i)
+{
+    const json_t *value = json_object_get(object, key);
+    if (json_is_array(value))
+        value = json_array_get(value, (size_t)i);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+const char *json_text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+const char *shortest(double value, char out[32])
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(out, 32, "%.*g", digits, value);
+        if (strtod(out, NULL) == value)
+            break;
+    }
+    return out;
+}
+
+const char *bytes_text(double bytes, char out[32])
+{
+    static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB" };
+    int unit = 0;
+    for (; bytes >= 1000 && unit < 5; unit++)
+        bytes /= 1000;
+    snprintf(out, 32, unit > 0 && bytes < 100 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    return out;
+}
+
+const char *seconds_text(double seconds, char out[32])
+{
+    int64_t whole = (int64_t)(seconds + 0.5);
+    if (!(seconds >= 0 && seconds < 1e15))
+        snprintf(out, 32, "unknown");
+    else if (seconds < 0.01)
+        snprintf(out, 32, "%.1f ms", 1e3 * seconds);
+    else if (seconds < 10)
+        snprintf(out, 32, "%.2g s", seconds);
+    else if (whole < 60)
+        snprintf(out, 32, "%" PRId64 " s", whole);
+    else if (whole < 3600)
+        snprintf(out, 32, "%" PRId64 " min %" PRId64 " s", whole / 60, whole % 60);
+    else
+        snprintf(out, 32, "%" PRId64 " h %" PRId64 " min", whole / 3600, whole % 3600 / 60);
+    return out;
+}
+
+/* text within 79 columns behind label, continuation lines under its first word. */
+void print_wrapped(FILE *out, const char *label, const char *text)
+{
+    enum { WIDTH = 79 };
+    size_t indent = strlen(label), column = indent;
+    fputs(label, out);
+    int first = 1;
+    while (*text) {
+        size_t word = strcspn(text, " \n");
+        if (!first && column + 1 + word > WIDTH) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", (int)word, text);
+        column += word;
+        text += word;
+        first = 0;
+        if (*text == '\n') {                     /* a new paragraph */
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+            first = 1;
+        }
+        text += *text != '\0';
+    }
+    fputc('\n', out);
+}

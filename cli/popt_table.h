@@ -1,0 +1,17 @@
+/* popt_table.h -- the options of one command as popt wants them */
+#ifndef POPT_TABLE_H
+#define POPT_TABLE_H
+#include <popt.h>
+#include "cli.h"
+
+/* What poptGetNextOpt answers: an option of the library, of the tool, or -o. */
+enum { VALUE_LIBRARY = 1, VALUE_OWN = 1000, VALUE_OUTPUT = 2000 };
+
+typedef struct popt_table {
+    struct poptOption *entry;
+    char **text;                /* descriptions made for it */
+    int    text_count;
+} popt_table;
+int  popt_table_make(popt_table *t, const command *c);     /* 0: out of memory; free anyway */
+void popt_table_free(popt_table *t);
+#endif

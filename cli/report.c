@@ -1,0 +1,152 @@
+/* report.c -- a model for people: what was chosen and why, and what is certain about it */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "report.h"
+
+void report(const char *label, const char *format, ...)
+{
+    char head[LABEL_WIDTH + 1], text[2048];
+    va_list arguments;
+    snprintf(head, sizeof head, "%-*s", LABEL_WIDTH, label);
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    print_wrapped(stdout, head, text);
+}
+
+static int64_t target_count(const json_t *model)
+{
+    const json_t *primal = json_object_get(model, "primal");
+    return json_is_array(primal) ? (int64_t)json_array_size(primal) : 1;
+}
+
+static const char *target_name(const json_t *model, int64_t t)
+{
+    const json_t *names = json_object_get(model, "targets");
+    const char *name = json_string_value(json_array_get(names, (size_t)t));
+    return name ? name : "";
+}
+
+static const char *verdict(const json_t *model, int64_t t)
+{
+    const json_t *value = json_object_get(model, "verdict");
+    if (json_is_array(value))
+        value = json_array_get(value, (size_t)t);
+    return json_string_value(value) ? json_string_value(value) : "";
+}
+
+void report_data(const json_t *model, const char *path)
+{
+    int64_t targets = target_count(model);
+    char names[256];
+    size_t used = 0;
+    names[0] = '\0';
+    for (int64_t t = 0; t < targets && used < sizeof names; t++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", t ? ", " : "",
+                                 target_name(model, t));
+    report("Data", "%s%s%.0f rows, %.0f features; target%s %s", path ? path : "",
+           path ? ": " : "", json_at(model, "n"), json_at(model, "d"), targets > 1 ? "s" : "",
+           names);
+    const char *note = json_text_at(model, "note");
+    if (note[0])
+        report("", "%s", note);
+}
+
+/* ---- what was chosen: the best lambda of every gamma ---------------------------------- */
+
+static int by_gamma(const void *a, const void *b)
+{
+    const point *p = a, *q = b;
+    if (p->gamma != q->gamma)
+        return (p->gamma > q->gamma) - (p->gamma < q->gamma);
+    return (p->score > q->score) - (p->score < q->score);
+}
+
+/* Sorts and keeps the first point of each gamma; the count of them. */
+static int64_t best_of_each_gamma(grid *g)
+{
+    int64_t kept = 0;
+    qsort(g->at, (size_t)g->count, sizeof *g->at, by_gamma);
+    for (int64_t i = 0; i < g->count; i++)
+        if (isfinite(g->at[i].score) && (kept == 0 || g->at[i].gamma != g->at[kept - 1].gamma))
+            g->at[kept++] = g->at[i];
+    return kept;
+}
+
+static void choice_table(grid *g)
+{
+    enum { SHOWN = 7 };                       /* the report stays within a screen */
+    point chosen = g->at[g->best];
+    int64_t count = best_of_each_gamma(g), at = 0;
+    while (at < count && g->at[at].score != chosen.score)
+        at++;
+    int64_t first = at - SHOWN / 2;
+    if (first + SHOWN > count)
+        first = count - SHOWN;
+    if (first < 0)
+        first = 0;
+    printf("%*s  %12s  %12s  %s\n", LABEL_WIDTH, "", "gamma", "best lambda", g->kind);
+    for (int64_t i = first; i < count && i < first + SHOWN; i++)
+        printf("%*s%c %12.4g  %12.4g  %.6g%s\n", LABEL_WIDTH, "", i == at ? '>' : ' ',
+               g->at[i].gamma, g->at[i].lambda, shown_score(g, g->at[i].score),
+               i == at ? "   <- chosen" : "");
+}
+
+void report_choice(const json_t *model)
+{
+    grid g;
+    if (!grid_read(&g, model) || g.best < 0)
+        report("Chosen", "nothing: gamma and lambda were given");
+    else {
+        double rows = json_at(model, "score_rows");
+        char on[64] = "";
+        if (rows > 0 && rows < json_at(model, "n"))
+            snprintf(on, sizeof on, " on %.0f of the rows", rows);
+        report("Chosen", "among %" PRId64 " pairs of gamma and lambda, by %s%s%s", g.count,
+               g.kind, g.square && target_count(model) == 1 ? " (in units of the target)" : "",
+               on);
+        choice_table(&g);
+    }
+    grid_free(&g);
+}
+
+void report_objective(const json_t *model)
+{ report("Objective", "%s", json_text_at(model, "objective")); }
+
+/* ---- what is certain ------------------------------------------------------------------- */
+
+static int all_within_tolerance(const json_t *model)
+{
+    for (int64_t t = 0; t < target_count(model); t++)
+        if (strcmp(verdict(model, t), "optimal") != 0)
+            return 0;
+    return 1;
+}
+
+void report_certificate(const json_t *model)
+{
+    printf("%-*s%-12s %14s %14s %13s  %s\n", LABEL_WIDTH, "Certificate", "target", "primal",
+           "dual", "relative gap", "verdict");
+    for (int64_t t = 0; t < target_count(model); t++)
+        printf("%*s%-12.12s %14.8g %14.8g %13.2g  %s\n", LABEL_WIDTH, "", target_name(model, t),
+               json_at_target(model, "primal", t), json_at_target(model, "dual", t),
+               json_at_target(model, "relative_gap", t), verdict(model, t));
+    if (all_within_tolerance(model))
+        report("", "proved: no function has an objective below dual, this one reaches primal");
+}
+
+void report_error(const json_t *model)
+{
+    double score = json_at(model, "score"), null = json_at_target(model, "null", 0);
+    double loss = json_at_target(model, "mean_loss", 0);
+    if (strcmp(json_text_at(model, "loss"), "square") != 0 || target_count(model) > 1)
+        return;
+    if (isfinite(score))
+        report("Error", "RMSE %.5g on the training rows (R2 %.4f), %.5g held out (R2 %.4f)",
+               sqrt(loss), 1 - loss / null, sqrt(score), 1 - score / null);
+    else
+        report("Error", "RMSE %.5g on the training rows (R2 %.4f)", sqrt(loss), 1 - loss / null);
+}

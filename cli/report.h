@@ -1,0 +1,29 @@
+/* report.h -- the parts of a report on a model; all read the JSON of fen_model_json */
+#ifndef REPORT_H
+#define REPORT_H
+#include "cli.h"
+
+enum { LABEL_WIDTH = 13 };
+/* One line or several behind a label, wrapped; label "": under the line before. */
+void report(const char *label, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- the table behind a choice ------------------------------------------------------ */
+typedef struct point { double gamma, lambda, score; } point;
+typedef struct grid {
+    point  *at;
+    int64_t count;
+    int64_t best;                 /* -1: no point has a score */
+    char    kind[48];             /* "leave-one-out RMSE" */
+    int     square;               /* scores are shown as their roots, in units of the target */
+} grid;
+int  grid_read(grid *g, const json_t *object);     /* 0: out of memory */
+void grid_free(grid *g);
+double shown_score(const grid *g, double score);
+int  ascending(const void *a, const void *b);      /* two doubles, for qsort */
+
+void report_data(const json_t *model, const char *path);
+void report_choice(const json_t *model);
+void report_objective(const json_t *model);
+void report_certificate(const json_t *model);
+void report_error(const json_t *model);
+#endif
