@@ -6,7 +6,7 @@
 typedef struct fenp_column {
     char   *name;
     int     text;              /* 1: cells are codes 0,1,... into levels              */
-    char  **levels;            /* distinct cells in order of appearance               */
+    char  **levels;            /* distinct cells in order; grown by fenp_column_code  */
     int64_t level_count;
     int64_t *slot, slots;      /* hash index of levels, kept by fenp_column_code      */
 } fenp_column;
@@ -29,7 +29,7 @@ fen_table *fenp_table_new(const char *origin);
 /* Appends the rows of block (same columns; text codes are translated; sparse blocks
  * may widen the table). */
 fen_status fenp_table_append(fen_table *table, const fen_table *block, fen_error *err);
-/* Gives a sparse table the further columns of a wider one; the label stays last. */
+/* Gives a sparse table the further columns (found by name) of a wider one; the label stays last. */
 fen_status fenp_table_widen(fen_table *table, const fen_table *like, fen_error *err);
 int64_t    fenp_table_find(const fen_table *table, const char *name);   /* -1: no such column */
 /* The code of text in column (appended when new); -1: out of memory. */
