@@ -13,15 +13,18 @@
 #include "base/threads.h"
 #include "model/model.h"
 
-enum { SLAB_DOUBLES = 1 << 22, SLAB_ROWS_MIN = 1024 };   /* 32 MB of features at a time */
+enum { SLAB_DOUBLES = 1 << 22, SLAB_ROWS_MIN = 1024 }; /* 32 MB of features at a time */
 
 /* Raw rows as they come: a table with names, or bare numbers in training order. */
-typedef struct raw { const fen_table *table; fen_view view; } raw;
+typedef struct raw {
+    const fen_table *table;
+    fen_view view;
+} raw;
 
 /* --- features -> scores --------------------------------------------------------- */
 
-static fen_status linear_scores(const fen_model *m, const double *x, int64_t rows,
-                                double *scores, const fenp_task *task, fen_error *err)
+static fen_status linear_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
+                                const fenp_task *task, fen_error *err)
 {
     enum { BLOCK = 1 << 20 };
     if (m->p > INT_MAX || m->targets > INT_MAX)
@@ -30,28 +33,26 @@ static fen_status linear_scores(const fen_model *m, const double *x, int64_t row
     for (int64_t first = 0; first < rows; first += BLOCK) {
         int64_t count = rows - first < BLOCK ? rows - first : BLOCK;
         fen_status status = fenp_task_at(task, (double)first / (double)rows, err);
-        if (status != FEN_OK)
-            return status;
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)count, (int)m->targets,
-                    (int)m->p, 1.0, x + first * m->p, width, m->weights, width, 0.0,
+        if (status != FEN_OK) return status;
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)count, (int)m->targets, (int)m->p,
+                    1.0, x + first * m->p, width, m->weights, width, 0.0,
                     scores + first * m->targets, (int)m->targets);
     }
     return FEN_OK;
 }
 
-static fen_status kernel_scores(const fen_model *m, const double *x, int64_t rows,
-                                double *scores, const fenp_task *task, fen_error *err)
+static fen_status kernel_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
+                                const fenp_task *task, fen_error *err)
 {
     double *coef = fenp_new(m->targets * m->n, sizeof *coef);
     if (!coef)
-        return fenp_no_memory(err, fenp_bytes(m->targets, m->n, sizeof *coef),
-                              "the coefficients");
+        return fenp_no_memory(err, fenp_bytes(m->targets, m->n, sizeof *coef), "the coefficients");
     for (int64_t t = 0; t < m->targets; t++)
         for (int64_t i = 0; i < m->n; i++)
             coef[t * m->n + i] = m->coef_scale[t] * m->dual[t * m->n + i];
     fen_view points = { x, rows, m->p, m->p }, centres = { m->inputs, m->n, m->p, m->p };
-    fen_status status = fenp_gram_times(&m->kernel, points, centres, coef, m->targets, scores,
-                                        task, err);
+    fen_status status =
+        fenp_gram_times(&m->kernel, points, centres, coef, m->targets, scores, task, err);
     free(coef);
     return status;
 }
@@ -62,8 +63,7 @@ fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, 
     fen_status status = m->weights ? linear_scores(m, x, rows, scores, task, err)
                                    : kernel_scores(m, x, rows, scores, task, err);
     for (int64_t i = 0; status == FEN_OK && i < rows; i++)
-        for (int64_t t = 0; t < m->targets; t++)
-            scores[i * m->targets + t] += m->offset[t];
+        for (int64_t t = 0; t < m->targets; t++) scores[i * m->targets + t] += m->offset[t];
     return status;
 }
 
@@ -78,15 +78,12 @@ static fen_status features(const fen_model *m, const raw *rows, int64_t first, i
         part.rows = count;
         return fenp_prep_apply_view(m->prep, part, x, err);
     }
-    fen_table part = *rows->table;   /* a window: columns and names are the table's own */
+    fen_table part = *rows->table; /* a window: columns and names are the table's own */
     part.rows = count;
     part.first_line += part.first_line > 0 ? first : 0;
-    if (part.cells)
-        part.cells += first * part.cols;
-    if (part.start)
-        part.start += first;
-    if (part.label)
-        part.label += first;
+    if (part.cells) part.cells += first * part.cols;
+    if (part.start) part.start += first;
+    if (part.label) part.label += first;
     return fenp_prep_apply(m->prep, &part, x, err);
 }
 
@@ -101,8 +98,7 @@ static fen_status score_slabs(const fen_model *m, const raw *rows, int64_t count
                                         (double)next / (double)count);
         status = features(m, rows, first, next - first, x, err);
         if (status == FEN_OK)
-            status = fenp_model_scores(m, x, next - first, scores + first * m->targets, &part,
-                                       err);
+            status = fenp_model_scores(m, x, next - first, scores + first * m->targets, &part, err);
     }
     return status;
 }
@@ -122,8 +118,7 @@ static fen_status score(const fen_model *m, const raw *rows, int64_t count, doub
         status = fenp_no_memory(err, x ? score_bytes : feature_bytes, "a prediction");
     else
         status = score_slabs(m, rows, count, slab, x, result, task, err);
-    if (status == FEN_OK)
-        memcpy(scores, result, (size_t)score_bytes);
+    if (status == FEN_OK) memcpy(scores, result, (size_t)score_bytes);
     free(x);
     free(result);
     return status;
@@ -144,24 +139,19 @@ static fen_status score_and_label(const fen_model *m, const fen_table *table, do
                                   double *labels, const fenp_task *task, fen_error *err)
 {
     raw rows = { .table = table };
-    if (!labels)
-        return score(m, &rows, table->rows, scores, task, err);
+    if (!labels) return score(m, &rows, table->rows, scores, task, err);
     int64_t bytes = fenp_bytes(table->rows, m->targets, sizeof(double));
     double *found = fenp_new(bytes, 1);
-    if (!found)
-        return fenp_no_memory(err, bytes, "the labels");
+    if (!found) return fenp_no_memory(err, bytes, "the labels");
     fen_status status = fenp_prep_labels(m->prep, table, found, err);
-    if (status == FEN_OK)
-        status = score(m, &rows, table->rows, scores, task, err);
-    if (status == FEN_OK)
-        memcpy(labels, found, (size_t)bytes);
+    if (status == FEN_OK) status = score(m, &rows, table->rows, scores, task, err);
+    if (status == FEN_OK) memcpy(labels, found, (size_t)bytes);
     free(found);
     return status;
 }
 
-fen_status fen_predict_table(const fen_model *model, const fen_table *table,
-                             const fen_options *o, double *scores, double *labels,
-                             fen_error *err)
+fen_status fen_predict_table(const fen_model *model, const fen_table *table, const fen_options *o,
+                             double *scores, double *labels, fen_error *err)
 {
     fenp_task task = fenp_task_start(NULL, o->time_limit_seconds);
     fenp_threads before = fenp_threads_enter(o->threads);

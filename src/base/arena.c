@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-enum { ALIGNMENT = 64 };   /* a cache line, and the widest vector register */
+enum { ALIGNMENT = 64 }; /* a cache line, and the widest vector register */
 
 int64_t fenp_bytes(int64_t a, int64_t b, int64_t size)
 {
@@ -23,8 +23,7 @@ int64_t fenp_bytes(int64_t a, int64_t b, int64_t size)
 static size_t request(int64_t count, int64_t size)
 {
     int64_t bytes = fenp_bytes(count, 1, size);
-    if (bytes < 0 || (uint64_t)bytes > PTRDIFF_MAX)
-        return 0;
+    if (bytes < 0 || (uint64_t)bytes > PTRDIFF_MAX) return 0;
     return bytes > 0 ? (size_t)bytes : 1;
 }
 
@@ -50,16 +49,14 @@ char *fenp_strdup(const char *text)
 {
     size_t bytes = strlen(text) + 1;
     char *copy = malloc(bytes);
-    if (copy)
-        memcpy(copy, text, bytes);
+    if (copy) memcpy(copy, text, bytes);
     return copy;
 }
 
 int64_t fenp_arena_bytes(int64_t count)
 {
     int64_t bytes = fenp_bytes(count, 1, sizeof(double));
-    if (bytes < 0 || bytes > INT64_MAX - ALIGNMENT)
-        return -1;
+    if (bytes < 0 || bytes > INT64_MAX - ALIGNMENT) return -1;
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
@@ -71,8 +68,7 @@ fen_status fenp_arena_open(fenp_arena *arena, int64_t bytes, const char *what_fo
     /* aligned_alloc wants a multiple of the alignment */
     int64_t rounded = (bytes / ALIGNMENT + 1) * ALIGNMENT;
     arena->base = aligned_alloc(ALIGNMENT, (size_t)rounded);
-    if (!arena->base)
-        return fenp_no_memory(err, bytes, what_for);
+    if (!arena->base) return fenp_no_memory(err, bytes, what_for);
     arena->size = rounded;
     return FEN_OK;
 }
@@ -80,8 +76,7 @@ fen_status fenp_arena_open(fenp_arena *arena, int64_t bytes, const char *what_fo
 double *fenp_arena_doubles(fenp_arena *arena, int64_t count)
 {
     int64_t bytes = fenp_arena_bytes(count);
-    if (bytes < 0 || bytes > arena->size - arena->used)
-        return NULL;
+    if (bytes < 0 || bytes > arena->size - arena->used) return NULL;
     double *piece = (double *)(void *)(arena->base + arena->used);
     arena->used += bytes;
     return piece;

@@ -27,8 +27,7 @@ fenp_task fenp_task_start(const fen_host *host, double time_limit_seconds)
 
 fenp_task fenp_task_part(const fenp_task *task, const char *stage, double a, double b)
 {
-    if (!task)
-        return (fenp_task){ NULL, stage, a, b, 0 };
+    if (!task) return (fenp_task){ NULL, stage, a, b, 0 };
     double length = task->to - task->from;
     return (fenp_task){ task->host, stage, task->from + a * length, task->from + b * length,
                         task->deadline };
@@ -36,8 +35,7 @@ fenp_task fenp_task_part(const fenp_task *task, const char *stage, double a, dou
 
 fen_status fenp_task_at(const fenp_task *task, double fraction, fen_error *err)
 {
-    if (!task)
-        return FEN_OK;
+    if (!task) return FEN_OK;
     const char *space = task->stage[0] ? " during: " : "";
     double whole = task->from + fraction * (task->to - task->from);
     if (task->host && task->host->progress &&
@@ -57,14 +55,11 @@ static void slurp(const char *path, char *out, size_t size)
     int file = open(path, O_RDONLY | O_CLOEXEC);
     while (file >= 0 && used < size - 1) {
         ssize_t got = read(file, out + used, size - 1 - used);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
         used += (size_t)got;
     }
-    if (file >= 0)
-        close(file);
+    if (file >= 0) close(file);
     out[used] = '\0';
 }
 
@@ -72,8 +67,7 @@ static void slurp(const char *path, char *out, size_t size)
 static int64_t digits(const char *text)
 {
     text += strspn(text, " \t");
-    if (*text < '0' || *text > '9')
-        return -1;
+    if (*text < '0' || *text > '9') return -1;
     int64_t value = 0;
     for (; *text >= '0' && *text <= '9'; text++)
         if (__builtin_mul_overflow(value, 10, &value) ||
@@ -88,8 +82,7 @@ static int64_t number_after(const char *text, const char *word)
     size_t length = strlen(word);
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
-        if (strncmp(line, word, length) == 0)
-            return digits(line + length);
+        if (strncmp(line, word, length) == 0) return digits(line + length);
     }
     return -1;
 }
@@ -116,7 +109,7 @@ static int64_t group_room(const group_files *version, const char *folder)
 {
     int64_t limit = file_number(folder, version->limit, NULL);
     int64_t usage = file_number(folder, version->usage, NULL);
-    if (limit < 0 || usage < 0)   /* "max", or no such folder */
+    if (limit < 0 || usage < 0) /* "max", or no such folder */
         return INT64_MAX;
     int64_t cache = file_number(folder, "memory.stat", version->cache);
     int64_t used = cache > 0 && cache < usage ? usage - cache : usage;
@@ -128,8 +121,7 @@ static int64_t group_room(const group_files *version, const char *folder)
 static int64_t version_room(const group_files *version, const char *groups)
 {
     const char *path = strstr(groups, version->line);
-    if (!path)
-        return INT64_MAX;
+    if (!path) return INT64_MAX;
     path += strlen(version->line);
     char folder[1100];
     snprintf(folder, sizeof folder, "%s%.*s", version->root, (int)strcspn(path, "\n"), path);
@@ -139,8 +131,7 @@ static int64_t version_room(const group_files *version, const char *groups)
         int64_t room = group_room(version, folder);
         least = room < least ? room : least;
         char *slash = strrchr(folder, '/');
-        if (slash < folder + root)
-            return least;
+        if (slash < folder + root) return least;
         *slash = '\0';
     }
 }

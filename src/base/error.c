@@ -8,8 +8,7 @@
 
 fen_status fenp_fail(fen_error *err, fen_status status, const char *format, ...)
 {
-    if (!err)
-        return status;
+    if (!err) return status;
     /* Written aside first: an argument may be err->message itself. */
     char message[sizeof err->message];
     va_list arguments;
@@ -28,10 +27,10 @@ fen_status fenp_fail(fen_error *err, fen_status status, const char *format, ...)
 fen_status fenp_no_memory(fen_error *err, int64_t bytes, const char *what_for)
 {
     static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB", "EB" };
-    if (bytes < 0)   /* what fenp_bytes says of a size that overflows */
+    if (bytes < 0) /* what fenp_bytes says of a size that overflows */
         return fenp_fail(err, FEN_MEMORY, "out of memory: no machine holds what %s would take",
                          what_for);
-    if (bytes == 0)  /* the amount is known to somebody else */
+    if (bytes == 0) /* the amount is known to somebody else */
         return fenp_fail(err, FEN_MEMORY, "out of memory: none is left for %s", what_for);
     int unit = 0;
     int64_t whole = bytes, tenths = 0;
@@ -39,7 +38,7 @@ fen_status fenp_no_memory(fen_error *err, int64_t bytes, const char *what_for)
         tenths = whole % 1000 / 100;
         whole /= 1000;
     }
-    if (unit > 0 && whole < 10)   /* integers: printf's decimal point follows the locale */
+    if (unit > 0 && whole < 10) /* integers: printf's decimal point follows the locale */
         return fenp_fail(err, FEN_MEMORY, "out of memory: %lld.%lld %s for %s could not be had",
                          (long long)whole, (long long)tenths, units[unit], what_for);
     return fenp_fail(err, FEN_MEMORY, "out of memory: %lld %s for %s could not be had",

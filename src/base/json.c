@@ -8,15 +8,11 @@
 
 enum { FORMAT = JSON_REAL_PRECISION(17) };
 
-json_t *fenp_json_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
+json_t *fenp_json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
 json_t *fenp_json_numbers(const double *values, int64_t count)
 {
-    if (count == 1)
-        return fenp_json_number(values[0]);
+    if (count == 1) return fenp_json_number(values[0]);
     json_t *array = json_array();
     for (int64_t i = 0; array && i < count; i++)
         if (json_array_append_new(array, fenp_json_number(values[i])) != 0) {
@@ -29,25 +25,21 @@ json_t *fenp_json_numbers(const double *values, int64_t count)
 /* Bytes of the UTF-8 character at s: 1..4, or 0 if there is none (RFC 3629). */
 static int character(const unsigned char *s)
 {
-    if (s[0] < 0x80)
-        return 1;
+    if (s[0] < 0x80) return 1;
     int length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
-        return 0;
-    for (int i = 1; i < length; i++)   /* also stops at the closing 0 */
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    int overlong  = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
+    for (int i = 1; i < length; i++) /* also stops at the closing 0 */
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    int overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
     int surrogate = s[0] == 0xed && s[1] >= 0xa0;
-    int beyond    = s[0] == 0xf4 && s[1] >= 0x90;
+    int beyond = s[0] == 0xf4 && s[1] >= 0x90;
     return overlong || surrogate || beyond ? 0 : length;
 }
 
 json_t *fenp_json_string(const char *text)
 {
     char *clean = fenp_new((int64_t)strlen(text) * 3 + 1, 1), *end = clean;
-    if (!clean)
-        return NULL;
+    if (!clean) return NULL;
     while (*text) {
         int length = character((const unsigned char *)text);
         memcpy(end, length ? text : "\xef\xbf\xbd", length ? (size_t)length : 3);

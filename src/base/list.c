@@ -9,20 +9,25 @@ struct fenp_solver;
 extern const struct fenp_solver *const fenp_solvers[];
 
 /* Every table begins with these two. */
-typedef struct heading { const char *name, *help; } heading;
+typedef struct heading {
+    const char *name, *help;
+} heading;
 _Static_assert(offsetof(fen_loss, help) == offsetof(heading, help), "name and help come first");
 _Static_assert(offsetof(fen_kernel, help) == offsetof(heading, help), "name and help come first");
 _Static_assert(offsetof(fen_format, help) == offsetof(heading, help), "name and help come first");
 _Static_assert(offsetof(fen_generator, help) == offsetof(heading, help),
                "name and help come first");
 
-static const void *loss_at(int32_t i)      { return fenp_losses[i]; }
-static const void *kernel_at(int32_t i)    { return fenp_kernels[i]; }
-static const void *format_at(int32_t i)    { return fenp_formats[i]; }
-static const void *engine_at(int32_t i)    { return fenp_solvers[i]; }
+static const void *loss_at(int32_t i) { return fenp_losses[i]; }
+static const void *kernel_at(int32_t i) { return fenp_kernels[i]; }
+static const void *format_at(int32_t i) { return fenp_formats[i]; }
+static const void *engine_at(int32_t i) { return fenp_solvers[i]; }
 static const void *generator_at(int32_t i) { return fenp_generators[i]; }
 
-static const struct { const char *kind; const void *(*at)(int32_t i); } lists[] = {
+static const struct {
+    const char *kind;
+    const void *(*at)(int32_t i);
+} lists[] = {
     { "loss", loss_at },     { "kernel", kernel_at },       { "format", format_at },
     { "engine", engine_at }, { "generator", generator_at },
 };
@@ -30,20 +35,15 @@ static const struct { const char *kind; const void *(*at)(int32_t i); } lists[] 
 const char *fen_list(const char *kind, int32_t i, const char **help)
 {
     size_t list = 0, count = sizeof lists / sizeof *lists;
-    while (list < count && strcmp(lists[list].kind, kind) != 0)
-        list++;
-    if (list == count || i < 0)
-        return NULL;
-    for (int32_t k = 0; k < i; k++)   /* i may lie beyond the NULL that ends a table */
-        if (!lists[list].at(k))
-            return NULL;
+    while (list < count && strcmp(lists[list].kind, kind) != 0) list++;
+    if (list == count || i < 0) return NULL;
+    for (int32_t k = 0; k < i; k++) /* i may lie beyond the NULL that ends a table */
+        if (!lists[list].at(k)) return NULL;
     const void *entry = lists[list].at(i);
-    if (!entry)
-        return NULL;
+    if (!entry) return NULL;
     heading head;
     memcpy(&head, entry, sizeof head);
-    if (help)
-        *help = head.help;
+    if (help) *help = head.help;
     return head.name;
 }
 

@@ -5,7 +5,7 @@
 #include "base/threads.h"
 
 /* Weak: the library also links against a BLAS that follows OpenMP or has no threads. */
-extern int  openblas_get_num_threads(void) __attribute__((weak));
+extern int openblas_get_num_threads(void) __attribute__((weak));
 extern void openblas_set_num_threads(int count) __attribute__((weak));
 
 fenp_threads fenp_threads_enter(int32_t wanted)
@@ -20,6 +20,5 @@ fenp_threads fenp_threads_enter(int32_t wanted)
 void fenp_threads_leave(fenp_threads before)
 {
     omp_set_num_threads(before.openmp_before);
-    if (openblas_set_num_threads)
-        openblas_set_num_threads(before.blas_before);
+    if (openblas_set_num_threads) openblas_set_num_threads(before.blas_before);
 }

@@ -27,8 +27,7 @@ static int set_text(json_t *out, const char *key, const char *value)
 
 static json_t *unless(int failed, json_t *value)
 {
-    if (!failed)
-        return value;
+    if (!failed) return value;
     json_decref(value);
     return NULL;
 }
@@ -39,12 +38,10 @@ typedef json_t *(*per_target)(const fen_model *m, int64_t t);
 
 static int set_each(json_t *out, const char *key, const fen_model *m, per_target value)
 {
-    if (m->targets == 1)
-        return json_object_set_new(out, key, value(m, 0));
+    if (m->targets == 1) return json_object_set_new(out, key, value(m, 0));
     json_t *array = json_array();
     int failed = 0;
-    for (int64_t t = 0; t < m->targets; t++)
-        failed |= json_array_append_new(array, value(m, t));
+    for (int64_t t = 0; t < m->targets; t++) failed |= json_array_append_new(array, value(m, t));
     return json_object_set_new(out, key, array) | failed;
 }
 
@@ -116,10 +113,8 @@ static int set_objective(json_t *out, const fen_model *m)
     int failed = set_text(out, "objective", words) | set_text(out, "loss", m->loss->name) |
                  set_text(out, "kernel", k->name) |
                  set_number(out, "gamma", k->uses_gamma ? m->kernel.par.gamma : NAN);
-    if (k->uses_degree)
-        failed |= set_number(out, "degree", m->kernel.par.degree);
-    if (k->uses_coef0)
-        failed |= set_number(out, "coef0", m->kernel.par.coef0);
+    if (k->uses_degree) failed |= set_number(out, "degree", m->kernel.par.degree);
+    if (k->uses_coef0) failed |= set_number(out, "coef0", m->kernel.par.coef0);
     return failed | set_number(out, "lambda", m->lambda) | set_number(out, "power", m->power) |
            set_each(out, "lambda2", m, lambda2) | set_each(out, "bias", m, bias);
 }
@@ -128,8 +123,7 @@ static int set_certificate(json_t *out, const fen_model *m)
 {
     return set_each(out, "norm", m, norm) | set_each(out, "primal", m, primal) |
            set_each(out, "dual", m, dual) | set_each(out, "gap", m, gap) |
-           set_each(out, "relative_gap", m, relative_gap) |
-           set_each(out, "verdict", m, verdict) |
+           set_each(out, "relative_gap", m, relative_gap) | set_each(out, "verdict", m, verdict) |
            set_each(out, "stationarity", m, stationarity) | set_each(out, "null", m, null) |
            set_each(out, "mean_loss", m, mean_loss) | set_each(out, "train_rmse", m, train_rmse);
 }
@@ -157,10 +151,9 @@ static json_t *grid(const fenp_selection *s)
     return unless(failed, array);
 }
 
-static int set_selection(json_t *out, const fenp_selection *s)
+int fenp_selection_json(json_t *out, const fenp_selection *s)
 {
-    if (!s->kind[0])
-        return 0;
+    if (!s->kind[0]) return 0;
     return set_number(out, "score", s->score) | set_text(out, "score_kind", s->kind) |
            set_integer(out, "score_rows", s->rows) | json_object_set_new(out, "grid", grid(s));
 }
@@ -179,8 +172,7 @@ static json_t *target_names(const fen_model *m)
 /* Entry j of every target's row of weights, divided by scale. */
 static json_t *weight(const fen_model *m, int64_t j, double scale)
 {
-    if (m->targets == 1)
-        return fenp_json_number(m->weights[j] / scale);
+    if (m->targets == 1) return fenp_json_number(m->weights[j] / scale);
     json_t *array = json_array();
     int failed = array == NULL;
     for (int64_t t = 0; !failed && t < m->targets; t++)
@@ -195,15 +187,14 @@ static int is_scaled(const fenp_input *input, int64_t k)
 }
 
 /* Feature k of an input, which is feature j of all. */
-static int add_feature(const fen_model *m, fenp_input *input, int64_t k, int64_t j,
-                       json_t *names, json_t *weights)
+static int add_feature(const fen_model *m, fenp_input *input, int64_t k, int64_t j, json_t *names,
+                       json_t *weights)
 {
     char name[1024];
-    fenp_prep alone = { .inputs = 1, .input = input };   /* spares a search from the first on */
+    fenp_prep alone = { .inputs = 1, .input = input }; /* spares a search from the first on */
     fenp_prep_feature_name(&alone, k, name, sizeof name);
     int failed = json_array_append_new(names, fenp_json_string(name));
-    if (!m->weights)
-        return failed;
+    if (!m->weights) return failed;
     double scale = is_scaled(input, k) ? input->scale : 1;
     json_t *entry = json_object();
     failed |= set_text(entry, "feature", name);
@@ -219,8 +210,7 @@ static json_t *intercept(const fen_model *m, int64_t t)
     int64_t j = 0;
     for (int64_t i = 0; i < m->prep->inputs; i++) {
         const fenp_input *input = &m->prep->input[i];
-        if (is_scaled(input, 0))
-            sum -= m->weights[t * m->p + j] * (input->center / input->scale);
+        if (is_scaled(input, 0)) sum -= m->weights[t * m->p + j] * (input->center / input->scale);
         j += fenp_input_features(input);
     }
     return fenp_json_number(sum);
@@ -228,7 +218,7 @@ static json_t *intercept(const fen_model *m, int64_t t)
 
 static int set_features(json_t *out, const fen_model *m)
 {
-    json_t *names = json_array(), *weights = json_array();
+    json_t *names = json_array(), *weights = m->weights ? json_array() : NULL;
     int failed = 0;
     int64_t j = 0;
     for (int64_t i = 0; !failed && i < m->prep->inputs; i++) {
@@ -237,22 +227,18 @@ static int set_features(json_t *out, const fen_model *m)
             failed = add_feature(m, input, k, j++, names, weights);
     }
     failed |= json_object_set_new(out, "features", names);
-    if (!m->weights) {
-        json_decref(weights);
-        return failed;
-    }
-    return json_object_set_new(out, "weights", weights) |
-           set_each(out, "intercept", m, intercept) | failed;
+    if (!m->weights) return failed;
+    return json_object_set_new(out, "weights", weights) | set_each(out, "intercept", m, intercept) |
+           failed;
 }
 
 fen_status fen_model_json(const fen_model *model, char **json, fen_error *err)
 {
     json_t *out = json_object();
-    int failed = set_size(out, model) | set_objective(out, model) |
-                 set_certificate(out, model) | set_selection(out, &model->selection) |
-                 set_origin(out, model) |
+    int failed = set_size(out, model) | set_objective(out, model) | set_certificate(out, model) |
+                 fenp_selection_json(out, &model->selection) | set_origin(out, model) |
                  json_object_set_new(out, "targets", target_names(model));
-    if (!model->prep->precomputed)   /* whose features are the training rows */
+    if (!model->prep->precomputed) /* whose features are the training rows */
         failed |= set_features(out, model);
     return fenp_json_text(unless(failed, out), json, err);
 }

@@ -18,8 +18,7 @@ static void vector(fenp_file *file, const char *name, int64_t length, double *at
 static void matrix(fenp_file *file, const char *name, int64_t rows, int64_t cols, double *at,
                    int finite)
 {
-    if (at)
-        file->array[file->count++] = (fenp_array){ name, 2, { rows, cols }, at, finite };
+    if (at) file->array[file->count++] = (fenp_array){ name, 2, { rows, cols }, at, finite };
 }
 
 fen_status fenp_file_open(const fen_model *m, int64_t inputs, fenp_file *file, fen_error *err)

@@ -35,8 +35,7 @@ static fen_status read_names(const fenp_tensors *in, const fen_loss **loss,
         return fenp_damaged(in, "the header", "names no loss or no kernel", err);
     *loss = fenp_find_loss(loss_name);
     *kernel = fenp_find_kernel(kernel_name);
-    if (*loss && *kernel)
-        return FEN_OK;
+    if (*loss && *kernel) return FEN_OK;
     return fenp_fail(err, FEN_BAD_DATA, "%s: uses the %s \"%.40s\": it needs a newer fenchel",
                      in->path, *loss ? "kernel" : "loss", *loss ? kernel_name : loss_name);
 }
@@ -52,8 +51,8 @@ static void read_text(const fenp_tensors *in, const char *key, char *out, size_t
 
 /* The number behind key; initial where there is no such key, and that may be NAN for
  * keys that must be there. */
-static fen_status read_number(const fenp_tensors *in, const char *key, double low,
-                              double initial, double *value, fen_error *err)
+static fen_status read_number(const fenp_tensors *in, const char *key, double low, double initial,
+                              double *value, fen_error *err)
 {
     const char *text = fenp_metadata(in, key);
     *value = initial;
@@ -68,15 +67,18 @@ static fen_status read_numbers(const fenp_tensors *in, fen_model *m, fen_error *
     static const double least_positive = 0x1p-1074;
     const fen_kernel *k = m->kernel.table;
     fen_kernel_par *par = &m->kernel.par;
-    const struct { const char *key; double low, initial, *value; } numbers[] = {
-        { "gamma",     k->uses_gamma ? least_positive : -INFINITY, k->uses_gamma ? NAN : 0,
+    const struct {
+        const char *key;
+        double low, initial, *value;
+    } numbers[] = {
+        { "gamma", k->uses_gamma ? least_positive : -INFINITY, k->uses_gamma ? NAN : 0,
           &par->gamma },
-        { "degree",    -INFINITY,      k->uses_degree ? NAN : 0, &par->degree },
-        { "coef0",     -INFINITY,      k->uses_coef0 ? NAN : 0,  &par->coef0 },
-        { "lambda",    least_positive, NAN,                      &m->lambda },
-        { "power",     least_positive, NAN,                      &m->power },
-        { "tolerance", 0,              NAN,                      &m->tolerance },
-        { "seconds",   0,              NAN,                      &m->seconds },
+        { "degree", -INFINITY, k->uses_degree ? NAN : 0, &par->degree },
+        { "coef0", -INFINITY, k->uses_coef0 ? NAN : 0, &par->coef0 },
+        { "lambda", least_positive, NAN, &m->lambda },
+        { "power", least_positive, NAN, &m->power },
+        { "tolerance", 0, NAN, &m->tolerance },
+        { "seconds", 0, NAN, &m->seconds },
     };
     fen_status status = FEN_OK;
     for (size_t i = 0; status == FEN_OK && i < sizeof numbers / sizeof *numbers; i++)
@@ -127,9 +129,8 @@ static fen_status read_selection(const fenp_tensors *in, fenp_selection *s, fen_
     const char *rows = fenp_metadata(in, "selection.rows");
     if (!rows || !fenp_parse_int(rows, (int64_t)strlen(rows), &s->rows) || s->rows < 0)
         return fenp_damaged(in, "selection.rows", "is not a number of rows", err);
-    s->score = NAN;   /* where it was not finite, save left it out */
-    if (!fenp_metadata(in, "selection.score"))
-        return FEN_OK;
+    s->score = NAN; /* where it was not finite, save left it out */
+    if (!fenp_metadata(in, "selection.score")) return FEN_OK;
     return read_number(in, "selection.score", -INFINITY, NAN, &s->score, err);
 }
 
@@ -137,12 +138,9 @@ static fen_status read_metadata(const fenp_tensors *in, fen_model *m, fen_error 
 {
     const char *bias = fenp_metadata(in, "bias");
     fen_status status = read_numbers(in, m, err);
-    if (status == FEN_OK)
-        status = read_hash(in, &m->hash, err);
-    if (status == FEN_OK)
-        status = read_verdicts(in, m, err);
-    if (status == FEN_OK)
-        status = read_selection(in, &m->selection, err);
+    if (status == FEN_OK) status = read_hash(in, &m->hash, err);
+    if (status == FEN_OK) status = read_verdicts(in, m, err);
+    if (status == FEN_OK) status = read_selection(in, &m->selection, err);
     if (status == FEN_OK && (!bias || (strcmp(bias, "yes") != 0 && strcmp(bias, "no") != 0)))
         status = fenp_damaged(in, "bias", "is neither yes nor no", err);
     m->bias = bias && strcmp(bias, "yes") == 0;
@@ -156,8 +154,7 @@ static fen_status read_metadata(const fenp_tensors *in, fen_model *m, fen_error 
 /* Room for an array of the file; stays NULL where the file has none. */
 static fen_status make_room(const fenp_tensor *tensor, double **room, fen_error *err)
 {
-    if (!tensor)
-        return FEN_OK;
+    if (!tensor) return FEN_OK;
     *room = fenp_new(tensor->to - tensor->from, 1);
     return *room ? FEN_OK : fenp_no_memory(err, tensor->to - tensor->from, tensor->name);
 }
@@ -174,16 +171,13 @@ static fen_status make_model(const fenp_tensors *in, fen_model **model, fen_erro
     int64_t targets = dual->shape[0], n = dual->shape[1];
     int64_t p = inputs ? inputs->shape[1] : weights ? weights->shape[1] : n;
     fen_model *m = fenp_model_new(n, p, targets);
-    if (!m)
-        return fenp_no_memory(err, dual->to - dual->from, dual->name);
+    if (!m) return fenp_no_memory(err, dual->to - dual->from, dual->name);
     *model = m;
     double *scores = NULL;
     m->selection.count = grid ? grid->shape[0] : 0;
     fen_status status = make_room(inputs, &m->inputs, err);
-    if (status == FEN_OK)
-        status = make_room(weights, &m->weights, err);
-    if (status == FEN_OK)
-        status = make_room(grid, &scores, err);
+    if (status == FEN_OK) status = make_room(weights, &m->weights, err);
+    if (status == FEN_OK) status = make_room(grid, &scores, err);
     m->selection.grid = (fenp_score *)scores;
     return status;
 }
@@ -204,8 +198,7 @@ static fen_status check_shapes(const fenp_tensors *in, const fenp_file *file, fe
     for (int i = 0; i < file->count; i++) {
         const fenp_array *wanted = &file->array[i];
         const fenp_tensor *found = fenp_tensor_find(in, wanted->name);
-        if (!found)
-            return fenp_damaged(in, wanted->name, "is missing", err);
+        if (!found) return fenp_damaged(in, wanted->name, "is missing", err);
         if (found->rank != wanted->rank || found->shape[0] != wanted->shape[0] ||
             found->shape[1] != wanted->shape[1])
             return fenp_damaged(in, wanted->name, "does not have the size of the others", err);
@@ -232,16 +225,14 @@ static fen_status read_preparation(const fenp_tensors *in, const fenp_file *file
     const char *text = fenp_metadata(in, "preparation");
     json_t *json = NULL;
     fen_status status = text ? fenp_json_parse(text, (int64_t)strlen(text), &json, err) : FEN_OK;
-    if (status != FEN_OK)
-        return status;
+    if (status != FEN_OK) return status;
     /* prepare reads fill, center and scale for as many inputs as it finds */
     if (json_array_size(json_object_get(json, "inputs")) != (size_t)file->inputs)
         status = fenp_damaged(in, "preparation", "does not have as many inputs as fill", err);
     else
         status = fenp_prep_from_json(json, file->fill, file->center, file->scale, &m->prep, err);
     json_decref(json);
-    if (status != FEN_OK)
-        return status;
+    if (status != FEN_OK) return status;
     if (m->prep->inputs != file->inputs || m->prep->features != m->p ||
         m->prep->targets != m->targets ||
         m->prep->precomputed != (m->kernel.table->basis == FEN_PRECOMPUTED))
@@ -251,21 +242,16 @@ static fen_status read_preparation(const fenp_tensors *in, const fenp_file *file
 
 /* --- the model --------------------------------------------------------------------- */
 
-static fen_status read_model(const fenp_tensors *in, fen_model *m, fenp_file *file,
-                             fen_error *err)
+static fen_status read_model(const fenp_tensors *in, fen_model *m, fenp_file *file, fen_error *err)
 {
     const fenp_tensor *fill = fenp_tensor_find(in, "prepare.fill");
     fen_status status = fenp_file_open(m, fill ? fill->shape[0] : 0, file, err);
-    if (status == FEN_OK)
-        status = check_shapes(in, file, err);
+    if (status == FEN_OK) status = check_shapes(in, file, err);
     for (int i = 0; status == FEN_OK && i < file->count; i++)
         status = read_array(in, &file->array[i], err);
-    if (status == FEN_OK)
-        fenp_file_give_certificate(file, m);
-    if (status == FEN_OK)
-        status = read_metadata(in, m, err);
-    if (status == FEN_OK)
-        status = read_preparation(in, file, m, err);
+    if (status == FEN_OK) fenp_file_give_certificate(file, m);
+    if (status == FEN_OK) status = read_metadata(in, m, err);
+    if (status == FEN_OK) status = read_preparation(in, file, m, err);
     return status;
 }
 
@@ -277,21 +263,16 @@ fen_status fen_model_load(const char *path, fen_model **out, fen_error *err)
     const fen_loss *loss = NULL;
     const fen_kernel *kernel = NULL;
     fen_status status = fenp_tensors_open(path, &in, err);
-    if (status == FEN_OK)
-        status = read_format(&in, err);
-    if (status == FEN_OK)
-        status = read_names(&in, &loss, &kernel, err);
-    if (status == FEN_OK)
-        status = fenp_tensors_list(&in, err);
-    if (status == FEN_OK)
-        status = make_model(&in, &model, err);
+    if (status == FEN_OK) status = read_format(&in, err);
+    if (status == FEN_OK) status = read_names(&in, &loss, &kernel, err);
+    if (status == FEN_OK) status = fenp_tensors_list(&in, err);
+    if (status == FEN_OK) status = make_model(&in, &model, err);
     if (status == FEN_OK) {
         model->loss = loss;
         model->kernel.table = kernel;
         status = check_kind(&in, model, err);
     }
-    if (status == FEN_OK)
-        status = read_model(&in, model, &file, err);
+    if (status == FEN_OK) status = read_model(&in, model, &file, err);
     fenp_file_close(&file);
     fenp_tensors_close(&in);
     if (status == FEN_OK)

@@ -12,8 +12,7 @@ fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets)
 {
     int64_t duals = fenp_bytes(targets, n, 1);
     fen_model *m = fenp_new_zeroed(1, sizeof *m);
-    if (!m)
-        return NULL;
+    if (!m) return NULL;
     m->n = n;
     m->p = p;
     m->targets = targets;
@@ -21,16 +20,14 @@ fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets)
     m->coef_scale = fenp_new_zeroed(targets, sizeof *m->coef_scale);
     m->offset = fenp_new_zeroed(targets, sizeof *m->offset);
     m->certificate = fenp_new_zeroed(targets, sizeof *m->certificate);
-    if (m->dual && m->coef_scale && m->offset && m->certificate)
-        return m;
+    if (m->dual && m->coef_scale && m->offset && m->certificate) return m;
     fen_model_free(m);
     return NULL;
 }
 
 void fen_model_free(fen_model *model)
 {
-    if (!model)
-        return;
+    if (!model) return;
     fenp_prep_free(model->prep);
     free(model->inputs);
     free(model->weights);
@@ -53,8 +50,7 @@ const char *fen_model_target_name(const fen_model *model, int64_t target)
 
 fen_certificate fen_model_certificate(const fen_model *model, int64_t target)
 {
-    if (target >= 0 && target < model->targets)
-        return model->certificate[target];
+    if (target >= 0 && target < model->targets) return model->certificate[target];
     return (fen_certificate){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, FEN_VERDICT_STALLED };
 }
 
@@ -63,8 +59,7 @@ static void parameter(char *out, int64_t size, int used, const char *name, doubl
 {
     char number[32];
     size_t length = strlen(out);
-    if (!used)
-        return;
+    if (!used) return;
     fenp_print_double(value, number);
     snprintf(out + length, (size_t)size - length, ", %s = %s", name, number);
 }

@@ -41,6 +41,8 @@ struct fen_model {
 fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets);   /* arrays n x .. zeroed */
 /* "mean (y - f(x) - b)^2 + lambda ||f||^2, gaussian kernel ..." */
 void       fenp_model_objective(const fen_model *m, char *out, int64_t size);
+/* score, score_kind, score_rows and grid into an object; nonzero: no memory. */
+int        fenp_selection_json(json_t *out, const fenp_selection *selection);
 /* features (rows x p) -> scores (rows x targets) */
 fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
                              const fenp_task *task, fen_error *err);

@@ -23,8 +23,7 @@ static int put_text(json_t *metadata, const char *key, const char *text)
 static int put_number(json_t *metadata, const char *key, double value)
 {
     char text[32];
-    if (!isfinite(value))
-        return 0;
+    if (!isfinite(value)) return 0;
     fenp_print_double(value, text);
     return put_text(metadata, key, text);
 }
@@ -32,8 +31,7 @@ static int put_number(json_t *metadata, const char *key, double value)
 static int put_selection(json_t *metadata, const fenp_selection *s)
 {
     char rows[32];
-    if (!s->kind[0])
-        return 0;
+    if (!s->kind[0]) return 0;
     snprintf(rows, sizeof rows, "%" PRId64, s->rows);
     return put_text(metadata, "selection.kind", s->kind) |
            put_text(metadata, "selection.rows", rows) |
@@ -45,8 +43,7 @@ static int put_verdicts(json_t *metadata, const fen_model *m)
 {
     enum { LONGEST = 16 };
     char *list = fenp_new(m->targets, LONGEST), *end = list;
-    if (!list)
-        return -1;
+    if (!list) return -1;
     for (int64_t t = 0; t < m->targets; t++)
         end += snprintf(end, LONGEST, "%s%s", t ? "," : "",
                         fen_verdict_text(m->certificate[t].verdict));
@@ -58,8 +55,7 @@ static int put_verdicts(json_t *metadata, const fen_model *m)
 static int put_preparation(json_t *metadata, const fenp_prep *prep)
 {
     char *text = NULL;
-    if (fenp_json_text(fenp_prep_to_json(prep), &text, NULL) != FEN_OK)
-        return -1;
+    if (fenp_json_text(fenp_prep_to_json(prep), &text, NULL) != FEN_OK) return -1;
     int failed = put_text(metadata, "preparation", text);
     free(text);
     return failed;
@@ -73,25 +69,16 @@ static json_t *describe(const fen_model *m)
     fenp_model_objective(m, objective, sizeof objective);
     snprintf(hash, sizeof hash, "%016" PRIx64, m->hash);
     json_t *metadata = json_object();
-    if (put_text(metadata, "format", FENP_FORMAT) |
-        put_text(metadata, "version", FEN_VERSION) |
-        put_text(metadata, "objective", objective) |
-        put_text(metadata, "loss", m->loss->name) |
+    if (put_text(metadata, "format", FENP_FORMAT) | put_text(metadata, "version", FEN_VERSION) |
+        put_text(metadata, "objective", objective) | put_text(metadata, "loss", m->loss->name) |
         put_text(metadata, "kernel", m->kernel.table->name) |
-        put_number(metadata, "gamma", par->gamma) |
-        put_number(metadata, "degree", par->degree) |
-        put_number(metadata, "coef0", par->coef0) |
-        put_number(metadata, "lambda", m->lambda) |
-        put_number(metadata, "power", m->power) |
-        put_number(metadata, "tolerance", m->tolerance) |
-        put_text(metadata, "bias", m->bias ? "yes" : "no") |
-        put_text(metadata, "hash", hash) |
-        put_text(metadata, "method", m->method) |
-        put_text(metadata, "note", m->note) |
-        put_number(metadata, "seconds", m->seconds) |
-        put_selection(metadata, &m->selection) |
-        put_verdicts(metadata, m) |
-        put_preparation(metadata, m->prep)) {
+        put_number(metadata, "gamma", par->gamma) | put_number(metadata, "degree", par->degree) |
+        put_number(metadata, "coef0", par->coef0) | put_number(metadata, "lambda", m->lambda) |
+        put_number(metadata, "power", m->power) | put_number(metadata, "tolerance", m->tolerance) |
+        put_text(metadata, "bias", m->bias ? "yes" : "no") | put_text(metadata, "hash", hash) |
+        put_text(metadata, "method", m->method) | put_text(metadata, "note", m->note) |
+        put_number(metadata, "seconds", m->seconds) | put_selection(metadata, &m->selection) |
+        put_verdicts(metadata, m) | put_preparation(metadata, m->prep)) {
         json_decref(metadata);
         return NULL;
     }
@@ -106,8 +93,7 @@ static int64_t array_bytes(const fenp_array *a)
 static json_t *describe_array(const fenp_array *a, int64_t from)
 {
     json_t *shape = json_pack("[I]", (json_int_t)a->shape[0]);
-    if (a->rank == 2)
-        json_array_append_new(shape, json_integer(a->shape[1]));
+    if (a->rank == 2) json_array_append_new(shape, json_integer(a->shape[1]));
     if (json_array_size(shape) != (size_t)a->rank) {
         json_decref(shape);
         return NULL;
@@ -139,13 +125,11 @@ static fen_status write_file(fenp_sink *sink, const fenp_file *file, const char 
 {
     static const char spaces[] = "       ";
     int64_t length = (int64_t)strlen(header);
-    int64_t padding = (8 - length % 8) % 8;   /* so that the arrays are aligned when mapped */
+    int64_t padding = (8 - length % 8) % 8; /* so that the arrays are aligned when mapped */
     int64_t padded = length + padding;
     fen_status status = fenp_sink_write(sink, &padded, sizeof padded, err);
-    if (status == FEN_OK)
-        status = fenp_sink_write(sink, header, length, err);
-    if (status == FEN_OK)
-        status = fenp_sink_write(sink, spaces, padding, err);
+    if (status == FEN_OK) status = fenp_sink_write(sink, header, length, err);
+    if (status == FEN_OK) status = fenp_sink_write(sink, spaces, padding, err);
     for (int i = 0; status == FEN_OK && i < file->count; i++)
         status = fenp_sink_write(sink, file->array[i].at, array_bytes(&file->array[i]), err);
     return status;
@@ -157,12 +141,10 @@ fen_status fen_model_save(const fen_model *model, const char *path, fen_error *e
     fenp_sink *sink = NULL;
     char *header = NULL;
     fen_status status = fenp_file_open(model, model->prep->inputs, &file, err);
-    if (status != FEN_OK)
-        return status;
+    if (status != FEN_OK) return status;
     fenp_file_take(&file, model);
     status = header_text(model, &file, &header, err);
-    if (status == FEN_OK)
-        status = fenp_sink_open(path, &sink, err);
+    if (status == FEN_OK) status = fenp_sink_open(path, &sink, err);
     if (status == FEN_OK) {
         status = write_file(sink, &file, header, err);
         if (status == FEN_OK)

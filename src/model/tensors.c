@@ -10,15 +10,14 @@
 #include "base/json.h"
 #include "model/tensors.h"
 
-enum { HEADER_MAX = 100 * 1000 * 1000 };   /* as in other readers of the format */
+enum { HEADER_MAX = 100 * 1000 * 1000 }; /* as in other readers of the format */
 
 fen_status fenp_alien(const fenp_tensors *in, const char *why, fen_error *err)
 {
     return fenp_fail(err, FEN_BAD_DATA, "%s: is not a fenchel model (%s)", in->path, why);
 }
 
-fen_status fenp_damaged(const fenp_tensors *in, const char *what, const char *why,
-                                fen_error *err)
+fen_status fenp_damaged(const fenp_tensors *in, const char *what, const char *why, fen_error *err)
 {
     return fenp_fail(err, FEN_BAD_DATA, "%s: damaged: %.60s %s", in->path, what, why);
 }
@@ -29,8 +28,7 @@ static fen_status read_at(const fenp_tensors *in, int64_t offset, void *out, int
     char *at = out;
     while (size > 0) {
         ssize_t got = pread(in->file, at, (size_t)size, offset);
-        if (got < 0 && errno == EINTR)
-            continue;
+        if (got < 0 && errno == EINTR) continue;
         if (got < 0)
             return fenp_fail(err, FEN_IO, "%s: cannot be read: %s", in->path, strerror(errno));
         if (got == 0)
@@ -46,24 +44,18 @@ static fen_status read_at(const fenp_tensors *in, int64_t offset, void *out, int
 static fen_status read_header(fenp_tensors *in, int64_t file_size, fen_error *err)
 {
     uint64_t length;
-    if (file_size < (int64_t)sizeof length)
-        return fenp_alien(in, "it is too short", err);
+    if (file_size < (int64_t)sizeof length) return fenp_alien(in, "it is too short", err);
     fen_status status = read_at(in, 0, &length, sizeof length, err);
-    if (status != FEN_OK)
-        return status;
+    if (status != FEN_OK) return status;
     if (length < 2 || length > HEADER_MAX || length > (uint64_t)file_size - sizeof length)
         return fenp_alien(in, "it does not begin with the length of a header", err);
     char *text = fenp_new((int64_t)length, 1);
-    if (!text)
-        return fenp_no_memory(err, (int64_t)length, "the header of a model");
+    if (!text) return fenp_no_memory(err, (int64_t)length, "the header of a model");
     status = read_at(in, sizeof length, text, (int64_t)length, err);
-    if (status == FEN_OK)
-        status = fenp_json_parse(text, (int64_t)length, &in->header, err);
+    if (status == FEN_OK) status = fenp_json_parse(text, (int64_t)length, &in->header, err);
     free(text);
-    if (status != FEN_OK)
-        return status;
-    if (!json_is_object(in->header))
-        return fenp_alien(in, "its header is not JSON", err);
+    if (status != FEN_OK) return status;
+    if (!json_is_object(in->header)) return fenp_alien(in, "its header is not JSON", err);
     in->data_from = (int64_t)(sizeof length + length);
     in->data_size = file_size - in->data_from;
     return FEN_OK;
@@ -79,8 +71,7 @@ static int64_t size_at(const json_t *array, size_t i)
                                                                     : -1;
 }
 
-static fen_status read_entry(fenp_tensors *in, const char *name, const json_t *json,
-                             fen_error *err)
+static fen_status read_entry(fenp_tensors *in, const char *name, const json_t *json, fen_error *err)
 {
     const json_t *shape = json_object_get(json, "shape");
     const json_t *offsets = json_object_get(json, "data_offsets");
@@ -93,8 +84,11 @@ static fen_status read_entry(fenp_tensors *in, const char *name, const json_t *j
     if (rank < 1 || rank > 2 || json_array_size(offsets) != 2)
         return fenp_damaged(in, name, "has no proper shape or place", err);
     fenp_tensor *a = &in->tensor[in->count++];
-    *a = (fenp_tensor){ name, (int)rank, { size_at(shape, 0), rank == 2 ? size_at(shape, 1) : 1 },
-                        size_at(offsets, 0), size_at(offsets, 1) };
+    *a = (fenp_tensor){ name,
+                        (int)rank,
+                        { size_at(shape, 0), rank == 2 ? size_at(shape, 1) : 1 },
+                        size_at(offsets, 0),
+                        size_at(offsets, 1) };
     int64_t bytes = fenp_bytes(a->shape[0], a->shape[1], sizeof(double));
     if (bytes < 0 || a->from < 0 || a->to > in->data_size || a->from > a->to ||
         a->to - a->from != bytes)
@@ -106,19 +100,17 @@ static int by_place(const void *a, const void *b)
 {
     const fenp_tensor *x = a, *y = b;
     int order = (x->from > y->from) - (x->from < y->from);
-    return order ? order : (x->to > y->to) - (x->to < y->to);   /* empty arrays first */
+    return order ? order : (x->to > y->to) - (x->to < y->to); /* empty arrays first */
 }
 
 fen_status fenp_tensors_list(fenp_tensors *in, fen_error *err)
 {
     const char *name;
     json_t *value;
-    json_object_foreach(in->header, name, value) {
-        if (strcmp(name, FENP_METADATA) == 0)
-            continue;
+    json_object_foreach (in->header, name, value) {
+        if (strcmp(name, FENP_METADATA) == 0) continue;
         fen_status status = read_entry(in, name, value, err);
-        if (status != FEN_OK)
-            return status;
+        if (status != FEN_OK) return status;
     }
     qsort(in->tensor, (size_t)in->count, sizeof in->tensor[0], by_place);
     int64_t end = 0;
@@ -133,8 +125,7 @@ fen_status fenp_tensors_list(fenp_tensors *in, fen_error *err)
 const fenp_tensor *fenp_tensor_find(const fenp_tensors *in, const char *name)
 {
     for (int i = 0; i < in->count; i++)
-        if (strcmp(in->tensor[i].name, name) == 0)
-            return &in->tensor[i];
+        if (strcmp(in->tensor[i].name, name) == 0) return &in->tensor[i];
     return NULL;
 }
 
@@ -144,7 +135,7 @@ const char *fenp_metadata(const fenp_tensors *in, const char *key)
 }
 
 fen_status fenp_tensor_read(const fenp_tensors *in, const fenp_tensor *tensor, double *out,
-                             fen_error *err)
+                            fen_error *err)
 {
     return read_at(in, in->data_from + tensor->from, out, tensor->to - tensor->from, err);
 }
@@ -153,17 +144,15 @@ fen_status fenp_tensors_open(const char *path, fenp_tensors *in, fen_error *err)
 {
     *in = (fenp_tensors){ .path = path };
     struct stat info;
-    in->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);   /* do not wait for a pipe */
+    in->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait for a pipe */
     if (in->file < 0 || fstat(in->file, &info) != 0)
         return fenp_fail(err, FEN_IO, "%s: cannot be opened: %s", path, strerror(errno));
-    if (!S_ISREG(info.st_mode))
-        return fenp_fail(err, FEN_IO, "%s: is not a file", path);
+    if (!S_ISREG(info.st_mode)) return fenp_fail(err, FEN_IO, "%s: is not a file", path);
     return read_header(in, info.st_size, err);
 }
 
 void fenp_tensors_close(fenp_tensors *in)
 {
     json_decref(in->header);
-    if (in->file >= 0)
-        close(in->file);
+    if (in->file >= 0) close(in->file);
 }
