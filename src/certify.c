@@ -29,13 +29,13 @@ typedef struct claim {
     const fen_penalty *penalty;
     const double *y, *w;
     int64_t n;
-    double  lambda, power, offset;
-    int     bias;
-    const double *f;               /* n: f(x_i)                                         */
-    double  norm;                  /* ||f||                                             */
-    const double *z;               /* n: feasible dual variables                        */
-    double  dual_norm;             /* ||g|| of them                                     */
-    double  mismatch;              /* linear: weights against coef_scale X'u, relative  */
+    double lambda, power, offset;
+    int bias;
+    const double *f;  /* n: f(x_i)                                         */
+    double norm;      /* ||f||                                             */
+    const double *z;  /* n: feasible dual variables                        */
+    double dual_norm; /* ||g|| of them                                     */
+    double mismatch;  /* linear: weights against coef_scale X'u, relative  */
 } claim;
 
 static double mean_loss(const claim *c)
@@ -97,8 +97,10 @@ static double null_value(const claim *c)
         for (int step = 0; step < 200 && low < high; step++) {
             const double middle = 0.5 * low + 0.5 * high;
             if (middle <= low || middle >= high) break;
-            if (slope_at(c, middle) < 0.0) low = middle;
-            else high = middle;
+            if (slope_at(c, middle) < 0.0)
+                low = middle;
+            else
+                high = middle;
         }
     }
     long double sum = 0.0L;
@@ -113,7 +115,7 @@ static void make_feasible(const claim *c, double *z)
     for (int pass = 0; pass < 100; pass++) {
         long double sum = 0.0L, free = 0.0L;
         for (int64_t i = 0; i < c->n; i++) {
-            double low, high;                            /* slopes are -z */
+            double low, high; /* slopes are -z */
             c->loss->domain(c->y[i], c->par, &low, &high);
             z[i] = fmin(fmax(z[i], -high), -low);
             sum += (long double)c->w[i] * z[i];
@@ -208,15 +210,24 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
 {
     const int64_t n = m->n, k = m->targets, all = n * k;
     fenp_arena arena;
-    fen_status status = fenp_arena_open(&arena, 2 * fenp_arena_bytes(2 * all) + 2 * fenp_arena_bytes(n) +
-                                        fenp_arena_bytes(m->p), "the certificate", err);
+    fen_status status = fenp_arena_open(
+        &arena, 2 * fenp_arena_bytes(2 * all) + 2 * fenp_arena_bytes(n) + fenp_arena_bytes(m->p),
+        "the certificate", err);
     if (status != FEN_OK) return status;
-    double *coef = fenp_arena_doubles(&arena, 2 * all), *products = fenp_arena_doubles(&arena, 2 * all);
+    double *coef = fenp_arena_doubles(&arena, 2 * all),
+           *products = fenp_arena_doubles(&arena, 2 * all);
     double *f = fenp_arena_doubles(&arena, n), *z = fenp_arena_doubles(&arena, n);
     double *g = fenp_arena_doubles(&arena, m->p);
-    claim c = { .loss = m->loss, .par = &m->loss->parameter.initial, .penalty = fenp_find_penalty("rkhs"),
-                .w = sample->w, .n = n, .lambda = m->lambda, .power = m->power, .bias = m->bias,
-                .f = f, .z = z };
+    claim c = { .loss = m->loss,
+                .par = &m->loss->parameter.initial,
+                .penalty = fenp_find_penalty("rkhs"),
+                .w = sample->w,
+                .n = n,
+                .lambda = m->lambda,
+                .power = m->power,
+                .bias = m->bias,
+                .f = f,
+                .z = z };
     for (int64_t t = 0; t < k; t++) {
         double *feasible = coef + all + t * n;
         memcpy(coef + t * n, m->dual + t * n, (size_t)n * sizeof(double));
@@ -232,8 +243,10 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
         c.y = sample->y + t * n;
         c.offset = m->offset[t];
         for (int64_t i = 0; i < n; i++) z[i] = feasible[i] / sample->w[i];
-        if (m->weights) linear_products(m, sample, t, feasible, &c, f, g);
-        else kernel_norms(m, t, coef, products, &c, f);
+        if (m->weights)
+            linear_products(m, sample, t, feasible, &c, f, g);
+        else
+            kernel_norms(m, t, coef, products, &c, f);
         out[t] = judge(&c, m->dual + t * n, m->tolerance, (double)n * DBL_EPSILON * unit);
     }
     fenp_arena_close(&arena);
@@ -285,9 +298,10 @@ fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_opti
     if (status != FEN_OK) return status;
     if (sample->n != m->n || sample->hash != m->hash) {
         fenp_sample_free(sample);
-        return fenp_fail(err, FEN_BAD_DATA, "%s: not the rows this model was trained on "
-                         "(%lld rows, fingerprint %016llx expected)", table->origin,
-                         (long long)m->n, (unsigned long long)m->hash);
+        return fenp_fail(err, FEN_BAD_DATA,
+                         "%s: not the rows this model was trained on "
+                         "(%lld rows, fingerprint %016llx expected)",
+                         table->origin, (long long)m->n, (unsigned long long)m->hash);
     }
     const fenp_threads before = fenp_threads_enter(o ? o->threads : 0);
     const fenp_task whole = fenp_task_start(host, o ? o->time_limit_seconds : 0.0);
@@ -298,7 +312,8 @@ fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_opti
     if (status == FEN_OK) {
         *holds = same_inputs(m, sample) && selection_agrees(m);
         for (int64_t t = 0; t < m->targets; t++) {
-            *holds &= now[t].relative_gap <= m->tolerance && reproduces(&m->certificate[t], &now[t]);
+            *holds &=
+                now[t].relative_gap <= m->tolerance && reproduces(&m->certificate[t], &now[t]);
             out[t] = now[t];
         }
     }

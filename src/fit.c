@@ -59,7 +59,10 @@ static void describe(const fenp_prep *prep, const fenp_sample *sample, char *out
         text += prep->input[j].text && !prep->input[j].constant;
         gaps += prep->input[j].gaps != 0;
     }
-    const struct { int64_t count; const char *words; } facts[] = {
+    const struct {
+        int64_t count;
+        const char *words;
+    } facts[] = {
         { sample->dropped_missing, "rows without a target left out" },
         { sample->dropped_weightless, "rows without weight left out" },
         { constant, "constant columns left out" },
@@ -81,10 +84,12 @@ static fen_status build(fenp_prep **prep, fenp_sample *sample, const fen_options
 {
     const int linear = strcmp(chosen->kernel.table->name, "linear") == 0;
     fen_model *m = fenp_model_new(sample->n, sample->p, sample->targets);
-    if (m && linear) m->weights = fenp_new_zeroed(sample->p, sample->targets * (int64_t)sizeof(double));
+    if (m && linear)
+        m->weights = fenp_new_zeroed(sample->p, sample->targets * (int64_t)sizeof(double));
     if (!m || (linear && !m->weights)) {
         fen_model_free(m);
-        return fenp_no_memory(err, fenp_bytes(sample->n, sample->targets, sizeof(double)), "the model");
+        return fenp_no_memory(err, fenp_bytes(sample->n, sample->targets, sizeof(double)),
+                              "the model");
     }
     describe(*prep, sample, m->note, sizeof m->note);
     m->prep = *prep, *prep = NULL;
@@ -111,7 +116,7 @@ static fen_status fit_sample(fenp_prep **prep, fenp_sample *sample, const fen_op
     fen_status status = fenp_strategy_make(o, kernel, fenp_find_loss(o->loss), &size, &plan, err);
     if (status == FEN_OK) status = fenp_strategy_fits(&plan, o, &size, err);
     if (status != FEN_OK) return status;
-    const double last = plan.solver->flops(&size) / plan.flops;       /* share of the final fit */
+    const double last = plan.solver->flops(&size) / plan.flops; /* share of the final fit */
     const fenp_task choosing = fenp_task_part(task, "selection", 0.0, 1.0 - last);
     const fenp_task solving = fenp_task_part(task, "solving", 1.0 - last, 1.0);
     status = fenp_choose(sample, o, kernel, &plan, &chosen, &choosing, err);
@@ -128,8 +133,8 @@ static fen_status fit_sample(fenp_prep **prep, fenp_sample *sample, const fen_op
     return FEN_OK;
 }
 
-fen_status fen_fit(const fen_table *table, const fen_options *o, const fen_host *host, fen_model **out,
-                   fen_error *err)
+fen_status fen_fit(const fen_table *table, const fen_options *o, const fen_host *host,
+                   fen_model **out, fen_error *err)
 {
     fenp_prep *prep = NULL;
     fenp_sample *sample = NULL;

@@ -34,12 +34,14 @@ static const fenp_solver *pick_solver(const fen_options *o, const fen_kernel *ke
     const fenp_solver *named = fenp_find_solver(o->engine);
     if (named) {
         if (named->accepts(loss, kernel, size)) return named;
-        fenp_fail(err, FEN_BAD_CALL, "--engine %s does not apply here: %s", named->name, named->help);
+        fenp_fail(err, FEN_BAD_CALL, "--engine %s does not apply here: %s", named->name,
+                  named->help);
         return NULL;
     }
     for (int i = 0; fenp_solvers[i]; i++)
         if (fenp_solvers[i]->accepts(loss, kernel, size)) return fenp_solvers[i];
-    fenp_fail(err, FEN_BAD_CALL, "no engine fits --loss %s with --kernel %s", loss->name, kernel->name);
+    fenp_fail(err, FEN_BAD_CALL, "no engine fits --loss %s with --kernel %s", loss->name,
+              kernel->name);
     return NULL;
 }
 
@@ -53,7 +55,8 @@ int fenp_scores_by_cholesky(int64_t lambdas, int primal, int64_t folds)
     return lambdas <= FEW_LAMBDAS && !primal && !folds;
 }
 
-static int64_t scoring_bytes(const fenp_strategy *s, const fenp_size *size, int64_t folds, int primal)
+static int64_t scoring_bytes(const fenp_strategy *s, const fenp_size *size, int64_t folds,
+                             int primal)
 {
     if (folds) return fenp_scores_kfold_bytes(size, s->lambdas);
     if (fenp_scores_by_cholesky(s->lambdas, primal, folds)) return fenp_scores_cholesky_bytes(size);
@@ -61,7 +64,8 @@ static int64_t scoring_bytes(const fenp_strategy *s, const fenp_size *size, int6
 }
 
 /* An eigendecomposition costs about 10 n^3 flops at the rate of a matrix product. */
-static double scoring_flops(const fenp_strategy *s, double rows, double p, int64_t folds, int primal)
+static double scoring_flops(const fenp_strategy *s, double rows, double p, int64_t folds,
+                            int primal)
 {
     const double cube = rows * rows * rows;
     if (primal && !folds) return 4 * rows * p * p + 10 * p * p * p + 4 * rows * p * s->lambdas;
@@ -81,7 +85,7 @@ static void plan_selection(const fen_options *o, const fenp_size *size, int prim
     fenp_size part = *size;
     part.n = s->rows;
     s->bytes = larger(s->bytes, scoring_bytes(s, &part, folds, exact_primal) +
-                      (s->rows < size->n ? s->rows * size->p * 8 : 0));
+                                    (s->rows < size->n ? s->rows * size->p * 8 : 0));
     const int fine = s->coarse_rows ? NEIGHBOURS : s->gammas;
     s->flops += fine * scoring_flops(s, (double)s->rows, (double)size->p, folds, exact_primal);
     if (s->coarse_rows)
@@ -99,10 +103,13 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
     s.gammas = kernel->uses_gamma ? points(&o->gamma, searching ? AUTO_GAMMAS : 1) : 1;
     s.lambdas = points(&o->lambda, searching ? AUTO_LAMBDAS : 1);
     if (!searching && (s.gammas > 1 || s.lambdas > 1))
-        return fenp_fail(err, FEN_BAD_CALL, "--select none leaves several values of %s to choose from: "
-                         "give one, or another --select", s.gammas > 1 ? "gamma" : "lambda");
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--select none leaves several values of %s to choose from: "
+                         "give one, or another --select",
+                         s.gammas > 1 ? "gamma" : "lambda");
     s.bytes = solver->bytes(size);
-    s.flops = solver->flops(size) + 4.0 * (double)size->n * (double)size->n * (double)(size->p + 20);
+    s.flops =
+        solver->flops(size) + 4.0 * (double)size->n * (double)size->n * (double)(size->p + 20);
     s.rows = size->n;
     if (s.bytes < 0)
         return fenp_fail(err, FEN_MEMORY, "%lld rows are too many for --engine %s",
@@ -131,21 +138,26 @@ static int64_t rows_that_fit(int64_t bytes)
     int64_t low = 0, high = 2000000;
     while (low + 1 < high) {
         const int64_t middle = (low + high) / 2;
-        if (middle * middle * 8 <= bytes) low = middle;
-        else high = middle;
+        if (middle * middle * 8 <= bytes)
+            low = middle;
+        else
+            high = middle;
     }
     return low;
 }
 
-static void advise(const fenp_strategy *s, const fenp_size *size, int64_t limit, char *out, size_t room)
+static void advise(const fenp_strategy *s, const fenp_size *size, int64_t limit, char *out,
+                   size_t room)
 {
     const int64_t free_bytes = limit - (peak_bytes(s, size) - s->bytes);
     const int64_t rows = free_bytes > 0 ? rows_that_fit(free_bytes) / 100 * 100 : 0;
     if (strcmp(s->solver->name, "primal") == 0)
         snprintf(out, room, "give it more memory, or fewer columns");
     else
-        snprintf(out, room, "train on at most %lld of the %lld rows, take --kernel linear, "
-                 "or raise --memory", (long long)rows, (long long)size->n);
+        snprintf(out, room,
+                 "train on at most %lld of the %lld rows, take --kernel linear, "
+                 "or raise --memory",
+                 (long long)rows, (long long)size->n);
 }
 
 fen_status fenp_strategy_fits(const fenp_strategy *s, const fen_options *o, const fenp_size *size,
@@ -167,8 +179,8 @@ static double measured_rate(void)
     double best = 0.0;
     for (int pass = 0; a && pass < 3; pass++) {
         const double start = fenp_now();
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1.0, a, N, a + N * N, N, 0.0,
-                    a + 2 * N * N, N);
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1.0, a, N, a + N * N, N,
+                    0.0, a + 2 * N * N, N);
         const double rate = 2.0 * N * N * N / (fenp_now() - start);
         if (rate > best) best = rate;
     }
@@ -180,9 +192,11 @@ static void describe_selection(const fen_options *o, const fenp_size *size, cons
                                char *out, size_t room)
 {
     const int points_tried = s->gammas * s->lambdas;
-    if (points_tried == 1) snprintf(out, room, "nothing to select: gamma and lambda are given");
+    if (points_tried == 1)
+        snprintf(out, room, "nothing to select: gamma and lambda are given");
     else if (s->coarse_rows)
-        snprintf(out, room, "%s, %d gammas x %d lambdas on %lld rows, the best %d gammas on %lld of %lld",
+        snprintf(out, room,
+                 "%s, %d gammas x %d lambdas on %lld rows, the best %d gammas on %lld of %lld",
                  o->select, s->gammas, s->lambdas, (long long)s->coarse_rows, NEIGHBOURS,
                  (long long)s->rows, (long long)size->n);
     else
@@ -199,7 +213,8 @@ fen_status fen_plan_fit(const fen_table *table, const fen_options *o, fen_plan *
     if (status == FEN_OK) status = fenp_prep_learn(table, o, &prep, &sample, err);
     if (status != FEN_OK) return status;
     const fenp_size size = { sample->n, sample->p, sample->targets, o->bias };
-    status = fenp_strategy_make(o, fenp_find_kernel(o->kernel), fenp_find_loss(o->loss), &size, &s, err);
+    status =
+        fenp_strategy_make(o, fenp_find_kernel(o->kernel), fenp_find_loss(o->loss), &size, &s, err);
     if (status == FEN_OK) {
         fen_plan plan = { .rows = size.n, .features = size.p, .targets = size.targets };
         const fenp_threads before = fenp_threads_enter(o->threads);

@@ -26,7 +26,7 @@ enum { LOW_STEP = -6, MOST_WIDENINGS = 8, MOST_GAMMAS = FEN_VALUES_MAX + MOST_WI
 typedef struct search {
     const fen_options *o;
     const fenp_strategy *strategy;
-    const fenp_sample *sample;             /* the rows of this round                    */
+    const fenp_sample *sample; /* the rows of this round                    */
     fenp_kernel kernel;
     fenp_score *grid;
     int64_t count, best;
@@ -34,13 +34,15 @@ typedef struct search {
 
 /* ---- the candidates --------------------------------------------------------------- */
 
-static fen_status gamma_unit(const fen_kernel *kernel, const fenp_sample *s, double *unit, fen_error *err)
+static fen_status gamma_unit(const fen_kernel *kernel, const fenp_sample *s, double *unit,
+                             fen_error *err)
 {
     if (kernel->basis != FEN_PRODUCT)
         return fenp_gamma_mean(kernel, fenp_sample_inputs(s), s->w, unit, err);
-    double square = 0.0;                           /* products: so that gamma x.x is near 1 */
+    double square = 0.0; /* products: so that gamma x.x is near 1 */
     for (int64_t i = 0; i < s->n; i++)
-        for (int64_t j = 0; j < s->p; j++) square += s->w[i] * s->x[i * s->p + j] * s->x[i * s->p + j];
+        for (int64_t j = 0; j < s->p; j++)
+            square += s->w[i] * s->x[i * s->p + j] * s->x[i * s->p + j];
     *unit = square > 0.0 ? 1.0 / square : 1.0;
     return FEN_OK;
 }
@@ -111,8 +113,9 @@ static void record(search *s, const double *lambdas, int count, const double *sc
     }
 }
 
-static fen_status compute_scores(const search *s, const fenp_problem *problem, const double *lambdas,
-                                 int count, double *scores, const fenp_task *task, fen_error *err)
+static fen_status compute_scores(const search *s, const fenp_problem *problem,
+                                 const double *lambdas, int count, double *scores,
+                                 const fenp_task *task, fen_error *err)
 {
     const fenp_sample *x = s->sample;
     const fenp_size size = { x->n, x->p, x->targets, problem->bias };
@@ -128,14 +131,16 @@ static fen_status compute_scores(const search *s, const fenp_problem *problem, c
     fen_status status = fenp_arena_open(&arena, bytes, "the leave-one-out scores", err);
     if (status != FEN_OK) return status;
     if (folds)
-        status = fenp_scores_kfold(&arena, problem, lambdas, count, folds, s->o->seed, scores, task, err);
+        status = fenp_scores_kfold(&arena, problem, lambdas, count, folds, s->o->seed, scores, task,
+                                   err);
     else if (few)
         status = fenp_scores_cholesky(&arena, problem, lambdas, count, kind, scores, task, err);
     else {
         fenp_spectrum spectrum;
         status = fenp_spectrum_make(&arena, problem, primal, &spectrum, task, err);
         if (status == FEN_OK)
-            fenp_scores_spectrum(&arena, &spectrum, x->w, problem->bias, lambdas, count, kind, scores);
+            fenp_scores_spectrum(&arena, &spectrum, x->w, problem->bias, lambdas, count, kind,
+                                 scores);
     }
     fenp_arena_close(&arena);
     return status;
@@ -146,7 +151,8 @@ static fen_status score_gamma(search *s, double gamma, const fenp_task *task, fe
     double lambdas[FEN_VALUES_MAX];
     s->kernel.par.gamma = gamma;
     const int count = list_lambdas(s->o, &s->kernel, s->sample, s->strategy->lambdas, lambdas);
-    const fenp_problem problem = { s->sample, fenp_find_loss(s->o->loss), s->kernel, 0.0, s->o->bias };
+    const fenp_problem problem = { s->sample, fenp_find_loss(s->o->loss), s->kernel, 0.0,
+                                   s->o->bias };
     double *scores = fenp_new(count, s->sample->targets * (int64_t)sizeof(double));
     if (!scores) return fenp_no_memory(err, count * 8, "the scores");
     const fen_status status = compute_scores(s, &problem, lambdas, count, scores, task, err);
@@ -167,7 +173,8 @@ static fen_status run_round(search *s, double *gammas, int *count, int widen, co
     fen_status status = FEN_OK;
     s->count = 0, s->best = -1;
     for (int k = 0; status == FEN_OK && k < *count; k++) {
-        const fenp_task part = fenp_task_part(task, task->stage, (double)k / *count, (k + 1.0) / *count);
+        const fenp_task part =
+            fenp_task_part(task, task->stage, (double)k / *count, (k + 1.0) / *count);
         status = score_gamma(s, gammas[k], &part, err);
     }
     for (int extra = 0; widen && status == FEN_OK && extra < MOST_WIDENINGS; extra++) {
@@ -213,7 +220,8 @@ static fen_status search_grid(search *s, const fenp_sample *all, double *gammas,
 {
     const fenp_strategy *plan = s->strategy;
     const fenp_task coarse = fenp_task_part(task, "narrowing gamma", 0.0, 0.2);
-    const fenp_task fine = fenp_task_part(task, "leave-one-out scores", plan->coarse_rows ? 0.2 : 0.0, 1.0);
+    const fenp_task fine =
+        fenp_task_part(task, "leave-one-out scores", plan->coarse_rows ? 0.2 : 0.0, 1.0);
     fen_status status = FEN_OK;
     if (plan->coarse_rows) {
         status = round_on(s, all, plan->coarse_rows, gammas, &count, plan->widen, &coarse, err);
@@ -222,7 +230,8 @@ static fen_status search_grid(search *s, const fenp_sample *all, double *gammas,
     }
     status = round_on(s, all, plan->rows, gammas, &count, plan->widen, &fine, err);
     if (status == FEN_OK && !isfinite(s->grid[s->best].score))
-        status = fenp_fail(err, FEN_BAD_CALL, "no lambda of the grid can be told from rounding errors: "
+        status = fenp_fail(err, FEN_BAD_CALL,
+                           "no lambda of the grid can be told from rounding errors: "
                            "give larger values with --lambda");
     return status;
 }
@@ -253,8 +262,9 @@ static fen_status choose(const fenp_sample *sample, const fen_options *o, const 
     const fenp_score *best = &s.grid[s.best];
     chosen.kernel.par.gamma = best->gamma;
     chosen.lambda = best->lambda;
-    chosen.selection = (fenp_selection){ .rows = strategy->rows, .score = best->score, .count = s.count,
-                                         .grid = s.grid };
+    chosen.selection = (fenp_selection){
+        .rows = strategy->rows, .score = best->score, .count = s.count, .grid = s.grid
+    };
     strncpy(chosen.selection.kind, o->select, sizeof chosen.selection.kind - 1);
     *out = chosen;
     return FEN_OK;
@@ -269,36 +279,23 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fe
 
 /* ---- fen_select: the table itself ------------------------------------------------------ */
 
-json_t *fenp_selection_json(const fenp_selection *s)
+/* NULL: no memory */
+static json_t *table_json(const fenp_sample *sample, const fen_options *o,
+                          const fenp_chosen *chosen)
 {
-    json_t *grid = json_array();
-    for (int64_t i = 0; i < s->count; i++) {
-        json_t *line = json_object();
-        json_object_set_new(line, "gamma", fenp_json_number(s->grid[i].gamma));
-        json_object_set_new(line, "lambda", fenp_json_number(s->grid[i].lambda));
-        json_object_set_new(line, "score", fenp_json_number(s->grid[i].score));
-        json_array_append_new(grid, line);
-    }
-    return grid;
+    json_t *out = json_pack("{s:I, s:I, s:s}", "n", (json_int_t)sample->n, "d",
+                            (json_int_t)sample->p, "kernel", o->kernel);
+    const int failed =
+        json_object_set_new(out, "gamma", fenp_json_number(chosen->kernel.par.gamma)) |
+        json_object_set_new(out, "lambda", fenp_json_number(chosen->lambda)) |
+        fenp_selection_json(out, &chosen->selection);
+    if (!failed) return out;
+    json_decref(out);
+    return NULL;
 }
 
-static json_t *table_json(const fenp_sample *sample, const fen_options *o, const fenp_chosen *chosen)
-{
-    json_t *out = json_object();
-    json_object_set_new(out, "n", json_integer(sample->n));
-    json_object_set_new(out, "d", json_integer(sample->p));
-    json_object_set_new(out, "kernel", json_string(o->kernel));
-    json_object_set_new(out, "gamma", fenp_json_number(chosen->kernel.par.gamma));
-    json_object_set_new(out, "lambda", fenp_json_number(chosen->lambda));
-    json_object_set_new(out, "score", fenp_json_number(chosen->selection.score));
-    json_object_set_new(out, "score_kind", json_string(chosen->selection.kind));
-    json_object_set_new(out, "score_rows", json_integer(chosen->selection.rows));
-    json_object_set_new(out, "grid", fenp_selection_json(&chosen->selection));
-    return out;
-}
-
-fen_status fen_select(const fen_table *table, const fen_options *o, const fen_host *host, char **json,
-                      fen_error *err)
+fen_status fen_select(const fen_table *table, const fen_options *o, const fen_host *host,
+                      char **json, fen_error *err)
 {
     fenp_prep *prep = NULL;
     fenp_sample *sample = NULL;
@@ -306,7 +303,8 @@ fen_status fen_select(const fen_table *table, const fen_options *o, const fen_ho
     fenp_chosen chosen = { 0 };
     fen_status status = fen_options_check(o, err);
     if (status == FEN_OK && strcmp(o->select, "none") == 0)
-        status = fenp_fail(err, FEN_BAD_CALL, "--select none leaves nothing to show: use loo, gcv or kfold:K");
+        status = fenp_fail(err, FEN_BAD_CALL,
+                           "--select none leaves nothing to show: use loo, gcv or kfold:K");
     if (status == FEN_OK) status = fenp_prep_learn(table, o, &prep, &sample, err);
     if (status != FEN_OK) return status;
     const fenp_threads before = fenp_threads_enter(o->threads);

@@ -2,7 +2,6 @@
 #ifndef FENP_STORY_H
 #define FENP_STORY_H
 #include "model/model.h"
-#include <jansson.h>
 #include "solver/solver.h"
 
 /* ---- plan.c: decided once, before any work, from the sizes alone ---------------- */
@@ -35,9 +34,6 @@ typedef struct fenp_chosen {
 fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fen_kernel *kernel,
                        const fenp_strategy *strategy, fenp_chosen *out, const fenp_task *task,
                        fen_error *err);
-
-/* The grid as a JSON array of {gamma, lambda, score}. */
-json_t    *fenp_selection_json(const fenp_selection *selection);
 
 /* ---- certify.c: the certificate of every target from its definition ---------------- */
 fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_certificate *out,

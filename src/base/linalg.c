@@ -13,18 +13,19 @@
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
 void dpotrs_(const char *uplo, const int *n, const int *nrhs, const double *a, const int *lda,
              double *b, const int *ldb, int *info, size_t);
-void dtrtri_(const char *uplo, const char *diag, const int *n, double *a, const int *lda,
-             int *info, size_t, size_t);
-void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda,
-             double *w, double *work, const int *lwork, int *iwork, const int *liwork, int *info,
+void dtrtri_(const char *uplo, const char *diag, const int *n, double *a, const int *lda, int *info,
              size_t, size_t);
+void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
+             double *work, const int *lwork, int *iwork, const int *liwork, int *info, size_t,
+             size_t);
 
 enum { BLOCK = 512 };
 
 static fen_status check_size(int64_t n, int64_t ld, fen_error *err)
 {
     if (n < 0 || ld < n || ld > INT_MAX)
-        return fenp_fail(err, FEN_BAD_CALL, "a matrix of order %lld is beyond what this LAPACK can hold",
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "a matrix of order %lld is beyond what this LAPACK can hold",
                          (long long)n);
     return FEN_OK;
 }
@@ -49,7 +50,7 @@ fen_status fenp_cholesky(int64_t n, double *a, int64_t ld, int64_t *rank, const 
         cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, rest, width, -1.0, panel, stride, 1.0,
                     panel + (int64_t)width * ld, stride);
         *rank = k + width;
-        const double left = (double)rest / (double)n;      /* flops left go with its cube */
+        const double left = (double)rest / (double)n; /* flops left go with its cube */
         status = fenp_task_at(task, 1.0 - left * left * left, err);
     }
     return status;
@@ -90,13 +91,15 @@ fen_status fenp_eigen(int64_t n, double *a, int64_t ld, double *d, double *work,
     if (real_work(n) > INT_MAX)
         return fenp_fail(err, FEN_BAD_CALL,
                          "an eigendecomposition of order %lld is beyond this LAPACK; "
-                         "use --engine cholesky", (long long)n);
+                         "use --engine cholesky",
+                         (long long)n);
     const int order = (int)n, stride = (int)ld;
     const int reals = (int)real_work(n), integers = (int)integer_work(n);
     int info;
     dsyevd_("V", "L", &order, a, &stride, d, work, &reals, (int *)(work + real_work(n)), &integers,
             &info, 1, 1);
     return info == 0 ? FEN_OK
-                     : fenp_fail(err, FEN_BAD_DATA, "the eigendecomposition did not converge: "
+                     : fenp_fail(err, FEN_BAD_DATA,
+                                 "the eigendecomposition did not converge: "
                                  "the kernel matrix holds values that are not finite");
 }

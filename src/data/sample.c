@@ -58,7 +58,8 @@ fen_status fenp_sample_part(const fenp_sample *from, int64_t rows, uint64_t seed
                             fenp_sample **out, fen_error *err)
 {
     int64_t *order = fenp_new(from->n, sizeof *order);
-    fenp_sample *part = order ? fenp_sample_new(rows, square ? rows : from->p, from->targets) : NULL;
+    fenp_sample *part =
+        order ? fenp_sample_new(rows, square ? rows : from->p, from->targets) : NULL;
     if (!part) {
         free(order);
         return fenp_no_memory(err, fenp_bytes(rows, from->p, sizeof(double)), "a part of the rows");

@@ -16,17 +16,16 @@ int64_t fenp_scores_kfold_bytes(const fenp_size *size, int64_t count)
     const int64_t n = size->n, spectrum = fenp_spectrum_bytes(size, 0);
     if (spectrum < 0) return -1;
     return spectrum + fenp_arena_bytes(n * n) + 4 * fenp_arena_bytes(n) +
-           fenp_arena_bytes(n * size->targets) +
-           2 * fenp_arena_bytes(n * count * size->targets);
+           fenp_arena_bytes(n * size->targets) + 2 * fenp_arena_bytes(n * count * size->targets);
 }
 
 typedef struct deal {
     const fenp_problem *problem;
     const double *k, *lambdas;
     int64_t count, folds;
-    int64_t *order, *train;    /* shuffled rows; the rows of the training part          */
-    double *w, *y;             /* of the training part                                  */
-    double *c, *f;             /* n x (count * targets)                                 */
+    int64_t *order, *train; /* shuffled rows; the rows of the training part          */
+    double *w, *y;          /* of the training part                                  */
+    double *c, *f;          /* n x (count * targets)                                 */
 } deal;
 
 /* Training rows of one fold, their renormalised weights, labels and kernel values. */
@@ -93,19 +92,19 @@ fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem, con
     const fenp_sample *sample = problem->sample;
     const int64_t n = sample->n, columns = count * sample->targets;
     if (folds > n)
-        return fenp_fail(err, FEN_BAD_CALL, "--select kfold:%lld needs at least that many rows, "
-                         "there are %lld", (long long)folds, (long long)n);
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--select kfold:%lld needs at least that many rows, "
+                         "there are %lld",
+                         (long long)folds, (long long)n);
     double *k = fenp_arena_doubles(arena, n * n), *diag = fenp_arena_doubles(arena, n);
-    deal s = { .problem = problem, .k = k, .lambdas = lambdas, .count = count,
-               .folds = folds };
+    deal s = { .problem = problem, .k = k, .lambdas = lambdas, .count = count, .folds = folds };
     s.order = (int64_t *)fenp_arena_doubles(arena, n);
     s.train = (int64_t *)fenp_arena_doubles(arena, n);
     s.w = fenp_arena_doubles(arena, n);
     s.y = fenp_arena_doubles(arena, n * sample->targets);
     s.c = fenp_arena_doubles(arena, n * columns);
     s.f = fenp_arena_doubles(arena, n * columns);
-    fen_status status =
-        fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), k, NULL, err);
+    fen_status status = fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), k, NULL, err);
     for (int64_t i = 0; i < n; i++) diag[i] = k[i + i * n];
     fenp_permutation(seed, 2, n, s.order);
     memset(scores, 0, (size_t)columns * sizeof(double));
@@ -115,8 +114,8 @@ fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem, con
         fenp_spectrum e;
         double *a = fenp_arena_doubles(arena, n * n);
         const int64_t m = gather(&s, fold, a);
-        status = fenp_spectrum_of_matrix(arena, s.w, s.y, m, sample->targets, problem->bias, a, &e,
-                                         err);
+        status =
+            fenp_spectrum_of_matrix(arena, s.w, s.y, m, sample->targets, problem->bias, a, &e, err);
         if (status != FEN_OK) return status;
         coefficients(&s, &e, s.f, s.f + n);
         fenp_upper_times(n, k, diag, s.c, columns, s.f);

@@ -41,7 +41,8 @@ int64_t fenp_scores_spectrum_bytes(const fenp_size *size, int64_t count, int pri
 }
 
 /* Columns of factors: ty/(d+c) for every (lambda, target), then 1/(d+c) for every lambda. */
-static void fill_factors(const fenp_spectrum *e, const double *lambdas, int64_t count, double *factors)
+static void fill_factors(const fenp_spectrum *e, const double *lambdas, int64_t count,
+                         double *factors)
 {
     const int64_t r = e->rank;
     for (int64_t l = 0; l < count; l++) {
@@ -85,7 +86,7 @@ void fenp_scores_spectrum(fenp_arena *arena, const fenp_spectrum *e, const doubl
     multiply(e, count, factors, fenp_arena_doubles(arena, SLAB * e->rank), products);
     for (int64_t l = 0; l < count; l++) {
         double *below = products + (count * e->targets + l) * n;
-        if (e->primal)                                   /* 1 - h, the bias takes w_i of it */
+        if (e->primal) /* 1 - h, the bias takes w_i of it */
             for (int64_t i = 0; i < n; i++) below[i] = 1.0 - below[i] - (bias ? w[i] : 0.0);
         for (int64_t t = 0; t < e->targets; t++) {
             double *above = products + (l * e->targets + t) * n;
@@ -133,14 +134,13 @@ fen_status fenp_scores_cholesky(fenp_arena *arena, const fenp_problem *problem,
     const fenp_sample *sample = problem->sample;
     const int64_t n = sample->n, k = sample->targets;
     double *a = fenp_arena_doubles(arena, n * n);
-    const fenp_fold fold = fenp_fold_make(
-        sample->w, n, problem->bias,
-        fenp_arena_doubles(arena, fenp_fold_doubles(n, problem->bias)));
+    const fenp_fold fold =
+        fenp_fold_make(sample->w, n, problem->bias,
+                       fenp_arena_doubles(arena, fenp_fold_doubles(n, problem->bias)));
     double *diag = fenp_arena_doubles(arena, n), *below = fenp_arena_doubles(arena, n);
     double *above = fenp_arena_doubles(arena, n), *work = fenp_arena_doubles(arena, 2 * n);
     double *right = fenp_arena_doubles(arena, n * k), *solved = fenp_arena_doubles(arena, n * k);
-    fen_status status =
-        fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), a, NULL, err);
+    fen_status status = fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), a, NULL, err);
     if (status != FEN_OK) return status;
     for (int64_t i = 0; i < n; i++) diag[i] = a[i + i * n];
     for (int64_t t = 0; t < k; t++) {
@@ -148,14 +148,14 @@ fen_status fenp_scores_cholesky(fenp_arena *arena, const fenp_problem *problem,
         fenp_fold_down(&fold, above, right + t * fold.m);
     }
     for (int64_t l = 0; l < count; l++) {
-        const fenp_task part = fenp_task_part(task, task ? task->stage : "",
-                                              (double)l / (double)count,
-                                              (double)(l + 1) / (double)count);
+        const fenp_task part =
+            fenp_task_part(task, task ? task->stage : "", (double)l / (double)count,
+                           (double)(l + 1) / (double)count);
         int64_t rank = 0;
         fenp_fold_matrix(&fold, a, diag, (double)n * lambdas[l], work);
         status = fenp_cholesky(fold.m, a, n, &rank, &part, err);
         if (status != FEN_OK) return status;
-        if (rank < fold.m) {                             /* lambda drowns in rounding errors */
+        if (rank < fold.m) { /* lambda drowns in rounding errors */
             for (int64_t t = 0; t < k; t++) scores[t * count + l] = INFINITY;
             continue;
         }
@@ -166,7 +166,7 @@ fen_status fenp_scores_cholesky(fenp_arena *arena, const fenp_problem *problem,
         inverse_diagonal(&fold, a, work, below);
         for (int64_t t = 0; t < k; t++) {
             fenp_fold_up(&fold, solved + t * fold.m, above);
-            for (int64_t i = 0; i < n; i++) above[i] /= fold.s[i];     /* a, not S a */
+            for (int64_t i = 0; i < n; i++) above[i] /= fold.s[i]; /* a, not S a */
             scores[t * count + l] = mean_square(above, below, n, kind);
         }
     }

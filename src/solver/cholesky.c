@@ -19,10 +19,10 @@
 
 typedef struct state {
     fenp_fold fold;
-    double *a, *diag;          /* n x n: K above, factor below; k(x,x)                  */
-    double *v;                 /* m x targets: the solution in folded coordinates       */
-    double *c, *kc, *step;     /* n x targets each                                      */
-    double *work;              /* 2n                                                    */
+    double *a, *diag;      /* n x n: K above, factor below; k(x,x)                  */
+    double *v;             /* m x targets: the solution in folded coordinates       */
+    double *c, *kc, *step; /* n x targets each                                      */
+    double *work;          /* 2n                                                    */
 } state;
 
 static int accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size)
@@ -36,8 +36,8 @@ static int64_t bytes(const fenp_size *size)
     const int64_t n = size->n, matrix = fenp_bytes(n, n, sizeof(double));
     if (matrix < 0) return -1;
     return fenp_arena_bytes(n * n) + fenp_arena_bytes(fenp_fold_doubles(n, size->bias)) +
-           fenp_arena_bytes(n) + 4 * fenp_arena_bytes(n * size->targets) +
-           fenp_arena_bytes(2 * n) + (int64_t)sizeof(state) + 64;
+           fenp_arena_bytes(n) + 4 * fenp_arena_bytes(n * size->targets) + fenp_arena_bytes(2 * n) +
+           (int64_t)sizeof(state) + 64;
 }
 
 static double flops(const fenp_size *size)
@@ -67,7 +67,8 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
 
     const fenp_task gram = fenp_task_part(task, "kernel matrix", 0.0, 0.15);
     const fenp_task factor = fenp_task_part(task, "factorising", 0.15, 1.0);
-    fen_status status = fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), s->a, &gram, err);
+    fen_status status =
+        fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), s->a, &gram, err);
     if (status != FEN_OK) return status;
     double largest = 0.0;
     for (int64_t i = 0; i < n; i++) largest = fmax(largest, s->diag[i] = s->a[i + i * n]);
@@ -108,5 +109,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 
 const fenp_solver fenp_solver_cholesky = {
     "cholesky", "one factorisation of the kernel matrix, n^3/3 flops, 8 n^2 bytes",
-    accepts, bytes, flops, begin, sweep
+    accepts,    bytes,
+    flops,      begin,
+    sweep
 };

@@ -21,7 +21,7 @@ fenp_fold fenp_fold_make(const double *w, int64_t n, int bias, double *store)
         for (int64_t i = 0; i < n; i++) square += fold.s[i] * fold.s[i];
         const double length = sqrt(square);
         for (int64_t i = 0; i < n; i++) fold.h[i] = fold.s[i] / length;
-        fold.tau = 1.0 / (1.0 + fold.h[n - 1]);      /* 2 / h'h for h = s/|s| + e_n */
+        fold.tau = 1.0 / (1.0 + fold.h[n - 1]); /* 2 / h'h for h = s/|s| + e_n */
         fold.h[n - 1] += 1.0;
     }
     return fold;
@@ -60,7 +60,7 @@ void fenp_upper_times(int64_t n, const double *a, const double *diag, const doub
     else
         cblas_dsymm(CblasColMajor, CblasLeft, CblasUpper, order, (int)k, 1.0, a, order, x, order,
                     0.0, product, order);
-    for (int64_t t = 0; t < k; t++)                  /* the stored diagonal may be a factor's */
+    for (int64_t t = 0; t < k; t++) /* the stored diagonal may be a factor's */
         for (int64_t i = 0; i < n; i++)
             product[i + t * n] += (diag[i] - a[i + i * n]) * x[i + t * n];
 }

@@ -16,12 +16,12 @@
 #include "solver/solver.h"
 
 typedef struct state {
-    double *mean;              /* p: xbar                                               */
-    double *factor;            /* p x p                                                 */
-    double *residual;          /* n                                                     */
-    double *step;              /* p                                                     */
-    double *z;                 /* n x p, row-major                                      */
-    int     started;
+    double *mean;     /* p: xbar                                               */
+    double *factor;   /* p x p                                                 */
+    double *residual; /* n                                                     */
+    double *step;     /* p                                                     */
+    double *z;        /* n x p, row-major                                      */
+    int started;
 } state;
 
 static int accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size)
@@ -64,7 +64,8 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
 #pragma omp parallel for
     for (int64_t i = 0; i < n; i++) {
         const double root = sqrt((double)n * sample->w[i]);
-        for (int64_t j = 0; j < p; j++) s->z[i * p + j] = root * (sample->x[i * p + j] - s->mean[j]);
+        for (int64_t j = 0; j < p; j++)
+            s->z[i * p + j] = root * (sample->x[i * p + j] - s->mean[j]);
     }
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (int)p, (int)n, 1.0, s->z, (int)p, 0.0,
                 s->factor, (int)p);
@@ -83,7 +84,8 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
 }
 
 /* residual = y - Xw - b with the b that makes its weighted mean vanish; returns b. */
-static double residuals(const state *s, const fenp_problem *problem, int64_t target, const double *w)
+static double residuals(const state *s, const fenp_problem *problem, int64_t target,
+                        const double *w)
 {
     const fenp_sample *sample = problem->sample;
     const int64_t n = sample->n, p = sample->p;
@@ -119,13 +121,14 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
         if (status != FEN_OK) return status;
         for (int64_t j = 0; j < p; j++) w[j] += s->step[j];
         out->offset[t] = residuals(s, problem, t, w);
-        for (int64_t i = 0; i < n; i++)
-            out->dual[t * n + i] = 2.0 * sample->w[i] * s->residual[i];
+        for (int64_t i = 0; i < n; i++) out->dual[t * n + i] = 2.0 * sample->w[i] * s->residual[i];
     }
     return FEN_OK;
 }
 
 const fenp_solver fenp_solver_primal = {
     "primal", "linear kernel with fewer features than rows: n p^2 flops",
-    accepts, bytes, flops, begin, sweep
+    accepts,  bytes,
+    flops,    begin,
+    sweep
 };

@@ -5,12 +5,8 @@
 
 extern const fenp_solver fenp_solver_primal, fenp_solver_cholesky, fenp_solver_spectral;
 
-const fenp_solver *const fenp_solvers[] = {
-    &fenp_solver_primal,
-    &fenp_solver_cholesky,
-    &fenp_solver_spectral,
-    NULL
-};
+const fenp_solver *const fenp_solvers[] = { &fenp_solver_primal, &fenp_solver_cholesky,
+                                            &fenp_solver_spectral, NULL };
 
 const fenp_solver *fenp_find_solver(const char *name)
 {

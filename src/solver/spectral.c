@@ -66,7 +66,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
     const fen_view x = fenp_sample_inputs(sample);
     const fen_status status = fenp_gram_times(kernel, x, x, s->c, e->targets, s->scaled, task, err);
     if (status != FEN_OK) return status;
-    for (int64_t i = 0; i < n; i++)                      /* rows x targets -> targets x rows */
+    for (int64_t i = 0; i < n; i++) /* rows x targets -> targets x rows */
         for (int64_t t = 0; t < e->targets; t++) s->kc[t * n + i] = s->scaled[i * e->targets + t];
     fenp_solution_set(problem, s->c, s->kc, out);
     return FEN_OK;
@@ -74,5 +74,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 
 const fenp_solver fenp_solver_spectral = {
     "spectral", "one eigendecomposition of the kernel matrix, for tiny lambda; 24 n^2 bytes",
-    accepts, bytes, flops, begin, sweep
+    accepts,    bytes,
+    flops,      begin,
+    sweep
 };

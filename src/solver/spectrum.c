@@ -20,8 +20,7 @@ int64_t fenp_spectrum_bytes(const fenp_size *size, int primal)
     const int64_t n = size->n, p = size->p;
     const int64_t order = primal ? p : n;
     if (order > 46340 || fenp_bytes(n, order, sizeof(double)) < 0) return -1; /* dsyevd's int */
-    if (!primal)
-        return fenp_arena_bytes(n * n) + dual_doubles_bytes(n, size->targets, size->bias);
+    if (!primal) return fenp_arena_bytes(n * n) + dual_doubles_bytes(n, size->targets, size->bias);
     return 2 * fenp_arena_bytes(n * p) + fenp_arena_bytes(p * p) + fenp_arena_bytes(p) +
            fenp_arena_bytes(p * size->targets) + fenp_arena_bytes(n * size->targets) +
            fenp_arena_bytes(fenp_fold_doubles(n, 0)) + fenp_arena_bytes(fenp_eigen_work(p));
@@ -124,7 +123,8 @@ fen_status fenp_spectrum_make(fenp_arena *arena, const fenp_problem *problem, in
     const fenp_sample *sample = problem->sample;
     double *a = fenp_arena_doubles(arena, sample->n * sample->n);
     const fenp_task gram = fenp_task_part(task, task ? task->stage : "", 0.0, 0.1);
-    fen_status status = fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), a, &gram, err);
+    fen_status status =
+        fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), a, &gram, err);
     if (status == FEN_OK) status = fenp_task_at(task, 0.1, err);
     if (status != FEN_OK) return status;
     return fenp_spectrum_of_matrix(arena, sample->w, sample->y, sample->n, sample->targets,

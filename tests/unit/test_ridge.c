@@ -36,19 +36,22 @@ static fenp_sample *random_sample(int64_t n, int64_t p, int weighted)
 
 static fenp_problem problem_of(const fenp_sample *s, const char *kernel, double lambda, int bias)
 {
-    return (fenp_problem){ s, fenp_find_loss("square"), { fenp_find_kernel(kernel), { 0.3, 2, 1.0 } },
-                           lambda, bias };
+    return (fenp_problem){
+        s, fenp_find_loss("square"), { fenp_find_kernel(kernel), { 0.3, 2, 1.0 } }, lambda, bias
+    };
 }
 
 /* c and b of the rows listed, whose weights stay what they are in the whole sample. */
-static void brute(const fenp_problem *q, int64_t target, const int64_t *row, int64_t m, double *c, double *b)
+static void brute(const fenp_problem *q, int64_t target, const int64_t *row, int64_t m, double *c,
+                  double *b)
 {
     const fenp_sample *s = q->sample;
     long double a[MOST][MOST + 1] = { { 0 } };
     const int64_t order = m + (q->bias ? 1 : 0);
     for (int64_t i = 0; i < m; i++) {
         for (int64_t j = 0; j < m; j++)
-            a[i][j] = fenp_kernel_pair(&q->kernel, s->x + row[i] * s->p, s->x + row[j] * s->p, s->p);
+            a[i][j] =
+                fenp_kernel_pair(&q->kernel, s->x + row[i] * s->p, s->x + row[j] * s->p, s->p);
         a[i][i] += (long double)q->lambda / s->w[row[i]];
         if (q->bias) a[i][m] = a[m][i] = 1.0L;
         a[i][order] = s->y[target * s->n + row[i]];
@@ -71,8 +74,8 @@ static void brute(const fenp_problem *q, int64_t target, const int64_t *row, int
     *b = q->bias ? (double)(a[m][order] / a[m][m]) : 0.0;
 }
 
-static double predict(const fenp_problem *q, const int64_t *row, int64_t m, const double *c, double b,
-                      int64_t at)
+static double predict(const fenp_problem *q, const int64_t *row, int64_t m, const double *c,
+                      double b, int64_t at)
 {
     const fenp_sample *s = q->sample;
     double f = b;
@@ -121,7 +124,8 @@ static void test_solvers_meet_kkt(void **unused)
             for (int64_t t = 0; t < T; t++) {
                 brute(&q, t, all, N, c, &b);
                 assert_near(offset[t], b, 1e-9);
-                for (int64_t i = 0; i < N; i++) assert_near(dual[t * N + i] / (2 * q.lambda), c[i], 1e-8);
+                for (int64_t i = 0; i < N; i++)
+                    assert_near(dual[t * N + i] / (2 * q.lambda), c[i], 1e-8);
                 if (linear)
                     for (int64_t i = 0; i < N; i++) {
                         double f = offset[t];
@@ -193,7 +197,8 @@ static void scores_by(int route, const fenp_problem *q, const double *lambdas, i
                                            fenp_scores_spectrum_bytes(&size, count, primal);
     assert_int_equal(fenp_arena_open(&arena, bytes, "test", &err), FEN_OK);
     if (route == 0)
-        assert_int_equal(fenp_scores_cholesky(&arena, q, lambdas, count, kind, scores, NULL, &err), FEN_OK);
+        assert_int_equal(fenp_scores_cholesky(&arena, q, lambdas, count, kind, scores, NULL, &err),
+                         FEN_OK);
     else {
         fenp_spectrum e;
         assert_int_equal(fenp_spectrum_make(&arena, q, primal, &e, NULL, &err), FEN_OK);
@@ -235,9 +240,11 @@ static void test_gcv(void **unused)
         const double lambda = 0.01;
         const fenp_problem q = problem_of(s, "linear", lambda, bias);
         double scores[3][T], c[MOST], b, trace = 0.0, square = 0.0;
-        for (int route = 0; route < 3; route++) scores_by(route, &q, &lambda, 1, FENP_GCV, scores[route]);
+        for (int route = 0; route < 3; route++)
+            scores_by(route, &q, &lambda, 1, FENP_GCV, scores[route]);
         brute(&q, 0, all, N, c, &b);
-        for (int64_t i = 0; i < N; i++) square += pow(s->y[i] - predict(&q, all, N, c, b, i), 2) / N;
+        for (int64_t i = 0; i < N; i++)
+            square += pow(s->y[i] - predict(&q, all, N, c, b, i), 2) / N;
         double saved[N];
         memcpy(saved, s->y, sizeof saved);
         for (int64_t i = 0; i < N; i++) {
@@ -266,8 +273,10 @@ static void test_kfold(void **unused)
         fen_error err;
         double scores[2 * T];
         int64_t order[N];
-        assert_int_equal(fenp_arena_open(&arena, fenp_scores_kfold_bytes(&size, 2), "test", &err), FEN_OK);
-        assert_int_equal(fenp_scores_kfold(&arena, &q, lambdas, 2, FOLDS, 11, scores, NULL, &err), FEN_OK);
+        assert_int_equal(fenp_arena_open(&arena, fenp_scores_kfold_bytes(&size, 2), "test", &err),
+                         FEN_OK);
+        assert_int_equal(fenp_scores_kfold(&arena, &q, lambdas, 2, FOLDS, 11, scores, NULL, &err),
+                         FEN_OK);
         fenp_arena_close(&arena);
         fenp_permutation(11, 2, N, order);
         for (int l = 0; l < 2; l++)
@@ -281,7 +290,8 @@ static void test_kfold(void **unused)
                     q.lambda = lambdas[l] * sum;
                     brute(&q, t, row, m, c, &b);
                     for (int64_t i = fold; i < N; i += FOLDS) {
-                        const double r = s->y[t * N + order[i]] - predict(&q, row, m, c, b, order[i]);
+                        const double r =
+                            s->y[t * N + order[i]] - predict(&q, row, m, c, b, order[i]);
                         expected += s->w[order[i]] * r * r;
                     }
                 }
@@ -321,9 +331,12 @@ static void test_singular_kernel(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_solvers_meet_kkt), cmocka_unit_test(test_weight_is_repetition),
-        cmocka_unit_test(test_leave_one_out),    cmocka_unit_test(test_gcv),
-        cmocka_unit_test(test_kfold),            cmocka_unit_test(test_singular_kernel),
+        cmocka_unit_test(test_solvers_meet_kkt),
+        cmocka_unit_test(test_weight_is_repetition),
+        cmocka_unit_test(test_leave_one_out),
+        cmocka_unit_test(test_gcv),
+        cmocka_unit_test(test_kfold),
+        cmocka_unit_test(test_singular_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
