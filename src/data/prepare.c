@@ -1,0 +1,75 @@
+/* prepare.c -- the preparation as an object, and what its features are called */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/arena.h"
+#include "data/prepare_parts.h"
+
+fenp_prep *fenp_prep_new(int64_t inputs, int64_t targets)
+{
+    fenp_prep *prep = fenp_new_zeroed(1, sizeof *prep);
+    if (!prep) return NULL;
+    prep->input = fenp_new_zeroed(inputs, sizeof *prep->input);
+    prep->target = fenp_new_zeroed(targets, sizeof *prep->target);
+    if (!prep->input || !prep->target) {
+        fenp_prep_free(prep);
+        return NULL;
+    }
+    prep->inputs = inputs;
+    prep->targets = targets;
+    for (int64_t i = 0; i < inputs; i++) prep->input[i].scale = 1.0;
+    return prep;
+}
+
+void fenp_prep_free(fenp_prep *prep)
+{
+    if (!prep) return;
+    for (int64_t i = 0; i < prep->inputs; i++) {
+        fenp_input *input = &prep->input[i];
+        for (int64_t k = 0; k < input->level_count; k++) free(input->levels[k]);
+        free(input->levels);
+        free(input->name);
+    }
+    for (int64_t t = 0; t < prep->targets; t++) free(prep->target[t]);
+    free(prep->input);
+    free(prep->target);
+    free(prep->weights);
+    free(prep);
+}
+
+int64_t fenp_input_features(const fenp_input *input)
+{
+    if (input->text) return input->constant ? 0 : input->level_count + 1;
+    /* a column that is constant where it is not missing keeps its indicator */
+    return !input->constant + (input->gaps != 0);
+}
+
+void fenp_prep_count(fenp_prep *prep)
+{
+    prep->features = 0;
+    for (int64_t i = 0; i < prep->inputs; i++)
+        prep->features += fenp_input_features(&prep->input[i]);
+}
+
+int64_t fenp_input_level(const fenp_input *input, const char *text)
+{
+    for (int64_t k = 0; k < input->level_count; k++)
+        if (strcmp(input->levels[k], text) == 0) return k;
+    return -1;
+}
+
+void fenp_prep_feature_name(const fenp_prep *prep, int64_t j, char *out, int64_t size)
+{
+    int64_t i = 0;
+    while (i < prep->inputs && j >= fenp_input_features(&prep->input[i]))
+        j -= fenp_input_features(&prep->input[i++]);
+    if (size > 0) out[0] = '\0';
+    if (i == prep->inputs || j < 0) return;
+    const fenp_input *input = &prep->input[i];
+    if (input->text)
+        snprintf(out, (size_t)size, "%s = %s", input->name,
+                 j < input->level_count ? input->levels[j] : "other");
+    else
+        snprintf(out, (size_t)size, "%s%s", input->name,
+                 j == !input->constant ? " is missing" : "");
+}

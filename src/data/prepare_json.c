@@ -1,0 +1,172 @@
+/* prepare_json.c -- the preparation in words, for the model file
+ *
+ *   { "sparse": false, "precomputed": false, "targets": ["y"], "weights": null,
+ *     "inputs": [ { "name": "age" }, { "name": "rooms", "gaps": true },
+ *                 { "name": "year", "constant": true },
+ *                 { "name": "colour", "levels": ["red", "blue"] } ] }
+ *
+ * fill, center and scale stand in arrays beside it. Reading trusts nothing: every type,
+ * count and length is checked, and every number must be finite.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "data/prepare_parts.h"
+
+/* ---- writing ------------------------------------------------------------------------ */
+/* 1 on success; takes the reference in any case. */
+static int set(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value) == 0;
+}
+
+static json_t *strings(char **text, int64_t count)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; array && i < count; i++)
+        if (json_array_append_new(array, fenp_json_string(text[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static json_t *input_to_json(const fenp_input *input)
+{
+    json_t *object = json_object();
+    int fine = object && set(object, "name", fenp_json_string(input->name));
+    if (fine && input->constant) fine = set(object, "constant", json_true());
+    if (fine && input->gaps) fine = set(object, "gaps", json_true());
+    if (fine && input->text)
+        fine = set(object, "levels", strings(input->levels, input->level_count));
+    if (fine) return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *inputs_to_json(const fenp_prep *prep)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; array && i < prep->inputs; i++)
+        if (json_array_append_new(array, input_to_json(&prep->input[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+json_t *fenp_prep_to_json(const fenp_prep *prep)
+{
+    json_t *object = json_object();
+    if (object && set(object, "sparse", json_boolean(prep->sparse)) &&
+        set(object, "precomputed", json_boolean(prep->precomputed)) &&
+        set(object, "targets", strings(prep->target, prep->targets)) &&
+        set(object, "weights", prep->weights ? fenp_json_string(prep->weights) : json_null()) &&
+        set(object, "inputs", inputs_to_json(prep)))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* ---- reading ------------------------------------------------------------------------ */
+static fen_status damaged(const char *what, fen_error *err)
+{
+    return fenp_fail(err, FEN_BAD_DATA, "the preparation is damaged: %s", what);
+}
+
+static fen_status read_string(const json_t *json, const char *what, char **out, fen_error *err)
+{
+    const char *text = json_string_value(json);
+    if (!text || strlen(text) != json_string_length(json)) return damaged(what, err);
+    *out = fenp_strdup(text);
+    return *out ? FEN_OK : fenp_no_memory(err, (int64_t)strlen(text), "a name");
+}
+
+static fen_status read_flag(const json_t *object, const char *key, int *out, fen_error *err)
+{
+    const json_t *json = json_object_get(object, key);
+    if (json && !json_is_boolean(json)) return damaged("a flag is neither true nor false", err);
+    *out = json_is_true(json);
+    return FEN_OK;
+}
+
+static fen_status read_levels(const json_t *json, fenp_input *input, fen_error *err)
+{
+    size_t count = json_array_size(json);
+    if (!json_is_array(json) || count > FENP_LEVELS_MAX)
+        return damaged("the levels of a text column are not a list of at most 50", err);
+    input->text = 1;
+    input->levels = fenp_new_zeroed((int64_t)count, sizeof *input->levels);
+    if (!input->levels) return fenp_no_memory(err, 8 * (int64_t)count, "text levels");
+    for (size_t k = 0; k < count; k++) {
+        fen_status status =
+            read_string(json_array_get(json, k), "a level is not a text", &input->levels[k], err);
+        if (status != FEN_OK) return status;
+        input->level_count++;
+    }
+    return FEN_OK;
+}
+
+static fen_status read_input(const json_t *json, int precomputed, fenp_input *input, fen_error *err)
+{
+    const json_t *levels = json_object_get(json, "levels");
+    fen_status status =
+        read_string(json_object_get(json, "name"), "an input has no name", &input->name, err);
+    if (status == FEN_OK) status = read_flag(json, "constant", &input->constant, err);
+    if (status == FEN_OK) status = read_flag(json, "gaps", &input->gaps, err);
+    if (status == FEN_OK && levels) status = read_levels(levels, input, err);
+    if (status != FEN_OK) return status;
+    if (!isfinite(input->fill) || !isfinite(input->center) || !isfinite(input->scale) ||
+        input->scale <= 0.0)
+        return damaged("fill, center or scale is not finite, or a scale is not positive", err);
+    if (input->gaps && (input->text || precomputed))
+        return damaged("gaps are noted where there can be none", err);
+    if (input->text && precomputed) return damaged("a precomputed kernel has text columns", err);
+    return FEN_OK;
+}
+
+static fen_status read_names(const json_t *json, const json_t *targets, fenp_prep *prep,
+                             fen_error *err)
+{
+    const json_t *weights = json_object_get(json, "weights");
+    fen_status status = read_flag(json, "sparse", &prep->sparse, err);
+    if (status == FEN_OK) status = read_flag(json, "precomputed", &prep->precomputed, err);
+    if (status == FEN_OK && weights && !json_is_null(weights))
+        status = read_string(weights, "the name of the weights is not a text", &prep->weights, err);
+    for (int64_t t = 0; status == FEN_OK && t < prep->targets; t++)
+        status = read_string(json_array_get(targets, (size_t)t), "a target is not a text",
+                             &prep->target[t], err);
+    return status;
+}
+
+fen_status fenp_prep_from_json(const json_t *json, const double *fill, const double *center,
+                               const double *scale, fenp_prep **out, fen_error *err)
+{
+    const json_t *inputs = json_object_get(json, "inputs");
+    const json_t *targets = json_object_get(json, "targets");
+    if (json_array_size(inputs) == 0 || json_array_size(targets) == 0)
+        return damaged("it has no inputs or no targets", err);
+    fenp_prep *prep =
+        fenp_prep_new((int64_t)json_array_size(inputs), (int64_t)json_array_size(targets));
+    if (!prep)
+        return fenp_no_memory(err, (int64_t)(json_array_size(inputs) * sizeof(fenp_input)),
+                              "the preparation");
+    fen_status status = read_names(json, targets, prep, err);
+    for (int64_t i = 0; status == FEN_OK && i < prep->inputs; i++) {
+        prep->input[i].fill = fill[i];
+        prep->input[i].center = center[i];
+        prep->input[i].scale = scale[i];
+        status =
+            read_input(json_array_get(inputs, (size_t)i), prep->precomputed, &prep->input[i], err);
+    }
+    fenp_prep_count(prep);
+    if (status == FEN_OK && prep->features == 0) status = damaged("it makes no features", err);
+    if (status == FEN_OK)
+        *out = prep;
+    else
+        fenp_prep_free(prep);
+    return status;
+}
