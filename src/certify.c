@@ -157,6 +157,7 @@ static fen_certificate judge(const claim *c, const double *u, double tolerance, 
     out.gap = out.primal - out.dual;
     out.null = null_value(c);
     const double unit = fmax(out.primal, 1e-12 * out.null);
+    if (out.gap < 0.0 && out.gap > -1e-13 * unit) out.gap = 0.0; /* rounding of the two sums */
     out.relative_gap = unit > 0.0 ? out.gap / unit : out.gap;
     out.stationarity = stationarity(c, u);
     out.verdict = !(out.relative_gap <= tolerance) ? FEN_VERDICT_STALLED
@@ -220,7 +221,7 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
     double *g = fenp_arena_doubles(&arena, m->p);
     claim c = { .loss = m->loss,
                 .par = &m->loss->parameter.initial,
-                .penalty = fenp_find_penalty("rkhs"),
+                .penalty = fenp_find_penalty("power"),
                 .w = sample->w,
                 .n = n,
                 .lambda = m->lambda,
