@@ -1,0 +1,126 @@
+/* test_penalty_laws.c -- what every penalty of the registry must obey
+ *
+ *   Fenchel-Young   lambda Omega(r) + Psi*(s) >= s r for r, s >= 0, and for every r there
+ *                   is an s (the slope at r) where both sides are equal
+ *   Psi*            starts at 0, grows, is never NaN
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "base/random.h"
+#include "base/registry.h"
+
+enum { DRAWS = 5000 };
+static const double EPS = 0x1p-52;
+
+typedef struct scene { const fen_penalty *penalty; double lambda, power, norm, dual; } scene;
+
+static scene draw(const fen_penalty *penalty, uint64_t k)
+{
+    static const double powers[] = { 1.0, 2.0, 1.5, 4.0 / 3.0, 3.0, 1.01, 10.0 };
+    const uint64_t kinds = sizeof powers / sizeof *powers + 3;
+    scene s = { .penalty = penalty, .lambda = exp(6.0 * fenp_normal(2, 0, k)),
+                .norm = exp(3.0 * fenp_normal(2, 1, k)), .dual = exp(6.0 * fenp_normal(2, 2, k)) };
+    s.power = k % kinds < kinds - 3 ? powers[k % kinds] : 1.05 + 4.0 * fenp_uniform(2, 3, k);
+    return s;
+}
+
+static double primal(const scene *s, double r) { return s->lambda * s->penalty->value(r, s->power); }
+static double conj_at(const scene *s, double dual)
+{
+    return s->penalty->conj(dual, s->lambda, s->power);
+}
+
+static void every_penalty(void (*law)(const scene *))
+{
+    int count = 0;
+    for (const fen_penalty *const *penalty = fenp_penalties; *penalty; penalty++, count++)
+        for (uint64_t k = 0; k < DRAWS; k++) {
+            const scene s = draw(*penalty, k);
+            law(&s);
+        }
+    assert_true(count > 0);
+}
+
+/* Logarithms of size L cost L eps, times the exponent m/(m-1). */
+static double rounding(const scene *s)
+{
+    return s->power == 1.0 ? 4.0 * EPS : 100.0 * EPS * s->power / (s->power - 1.0);
+}
+
+static void fenchel_young(const scene *s)
+{
+    const double a = primal(s, s->norm), b = conj_at(s, s->dual), c = s->dual * s->norm;
+    assert_false(isnan(b));
+    assert_true(a + b - c >= -rounding(s) * fmax(a, c));
+}
+
+/* Over the dual norm exp(u), the gap has one valley, and its floor is 0. */
+static void equality(const scene *s)
+{
+    const double ratio = 0.5 * (sqrt(5.0) - 1.0), r = s->norm;
+    double a = -150.0, b = 150.0;
+    for (int i = 0; i < 120; i++) {
+        const double c = b - ratio * (b - a), d = a + ratio * (b - a);
+        const double at_c = conj_at(s, exp(c)) - exp(c) * r, at_d = conj_at(s, exp(d)) - exp(d) * r;
+        if (at_c < at_d || at_c == INFINITY) b = d;   /* infinite only on the far side */
+        else a = c;
+    }
+    const double gap = primal(s, r) + conj_at(s, exp(a)) - exp(a) * r;
+    assert_true(fabs(gap) <= 1e-11 * exp(a) * r);
+}
+
+static void conj_grows(const scene *s)
+{
+    assert_true(conj_at(s, 0.0) == 0.0);
+    assert_true(conj_at(s, s->dual) >= 0.0);
+    assert_true(conj_at(s, 1.5 * s->dual) >= conj_at(s, s->dual));
+    assert_true(conj_at(s, 1e300) > 0.0);
+    assert_false(isnan(conj_at(s, 1e300)) || isnan(conj_at(s, 1e-300)));
+    assert_true(primal(s, 0.0) == 0.0);
+}
+
+static void test_fenchel_young(void **state) { (void)state; every_penalty(fenchel_young); }
+static void test_equality(void **state) { (void)state; every_penalty(equality); }
+static void test_conj(void **state) { (void)state; every_penalty(conj_grows); }
+
+static void test_power(void **state)
+{
+    (void)state;
+    const fen_penalty *power = fenp_find_penalty("power");
+    assert_non_null(power);
+    assert_true(power->value(3.0, 2.0) == 9.0);
+    assert_true(power->conj(6.0, 3.0, 2.0) == 3.0);                      /* s^2 / (4 lambda) */
+    assert_true(power->conj(3.0, 3.0, 1.0) == 0.0);
+    assert_true(power->conj(nextafter(3.0, 4.0), 3.0, 1.0) == INFINITY);
+    assert_true(power->conj(1e-9, 3.0, 0.5) == INFINITY);                /* not convex       */
+    /* m = 2 is a special case in the code, not in the mathematics */
+    assert_true(fabs(power->conj(6.0, 3.0, 2.0 + 1e-12) - 3.0) < 1e-10);
+    assert_true(fabs(power->conj(6.0, 3.0, 2.0 - 1e-12) - 3.0) < 1e-10);
+    /* 1.5: lambda/2 (s/(1.5 lambda))^3 */
+    assert_true(fabs(power->conj(6.0, 2.0, 1.5) - 8.0) < 1e-13);
+    /* the power alone overflows, the product does not: 1e-200 * 0.1 (1e30 / 1.1)^11 */
+    const double expected = 0.1 * pow(1.1, -11.0) * 1e130;
+    assert_true(fabs(power->conj(1e-170, 1e-200, 1.1) / expected - 1.0) < 1e-10);
+}
+
+static void test_registry(void **state)
+{
+    (void)state;
+    for (const fen_penalty *const *penalty = fenp_penalties; *penalty; penalty++)
+        assert_ptr_equal(fenp_find_penalty((*penalty)->name), *penalty);
+    assert_null(fenp_find_penalty("no such penalty"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_registry), cmocka_unit_test(test_power),
+        cmocka_unit_test(test_fenchel_young), cmocka_unit_test(test_equality),
+        cmocka_unit_test(test_conj),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
