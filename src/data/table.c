@@ -76,7 +76,26 @@ int64_t fenp_column_code(fenp_column *column, const char *text, int64_t length)
     return column->slot[place];
 }
 
-static void clear_column(fenp_column *column)
+int fenp_column_adopt(fenp_column *column, const fenp_column *from, double *cells, int64_t rows,
+                      int64_t stride)
+{
+    double *code = fenp_new(from->level_count, sizeof *code);
+    if (!code) return -1;
+    for (int64_t i = 0; i < from->level_count; i++) {
+        int64_t mine = fenp_column_code(column, from->levels[i], (int64_t)strlen(from->levels[i]));
+        if (mine < 0) {
+            free(code);
+            return -1;
+        }
+        code[i] = (double)mine;
+    }
+    for (int64_t i = 0; i < rows; i++)
+        if (!isnan(cells[i * stride])) cells[i * stride] = code[(int64_t)cells[i * stride]];
+    free(code);
+    return 0;
+}
+
+void fenp_column_clear(fenp_column *column)
 {
     for (int64_t i = 0; i < column->level_count; i++) free(column->levels[i]);
     free(column->levels);
@@ -86,7 +105,7 @@ static void clear_column(fenp_column *column)
 
 static void clear_columns(fenp_column *column, int64_t count)
 {
-    for (int64_t j = 0; j < count; j++) clear_column(&column[j]);
+    for (int64_t j = 0; j < count; j++) fenp_column_clear(&column[j]);
     free(column);
 }
 
@@ -238,23 +257,6 @@ static fen_status make_room(fen_table *table, int64_t rows, int64_t entries, fen
     return FEN_OK;
 }
 
-/* Codes of block's levels in the column of the table; NULL: out of memory. */
-static double *translation(fenp_column *column, const fenp_column *block)
-{
-    double *code = fenp_new(block->level_count, sizeof *code);
-    for (int64_t i = 0; code && i < block->level_count; i++) {
-        int64_t mine =
-            fenp_column_code(column, block->levels[i], (int64_t)strlen(block->levels[i]));
-        if (mine >= 0) {
-            code[i] = (double)mine;
-        } else {
-            free(code);
-            code = NULL;
-        }
-    }
-    return code;
-}
-
 static fen_status append_dense(fen_table *table, const fen_table *block, fen_error *err)
 {
     int64_t cols = table->cols;
@@ -264,11 +266,8 @@ static fen_status append_dense(fen_table *table, const fen_table *block, fen_err
     memcpy(to, block->cells, (size_t)(block->rows * cols) * sizeof *to);
     for (int64_t j = 0; j < cols; j++) {
         if (!table->column[j].text) continue;
-        double *code = translation(&table->column[j], &block->column[j]);
-        if (!code) return fenp_no_memory(err, block->column[j].level_count, "text levels");
-        for (int64_t i = 0; i < block->rows; i++)
-            if (!isnan(to[i * cols + j])) to[i * cols + j] = code[(int64_t)to[i * cols + j]];
-        free(code);
+        if (fenp_column_adopt(&table->column[j], &block->column[j], to + j, block->rows, cols))
+            return fenp_no_memory(err, block->column[j].level_count, "text levels");
     }
     table->rows += block->rows;
     return FEN_OK;

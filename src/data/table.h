@@ -34,6 +34,11 @@ fen_status fenp_table_widen(fen_table *table, const fen_table *like, fen_error *
 int64_t    fenp_table_find(const fen_table *table, const char *name);   /* -1: no such column */
 /* The code of text in column (appended when new); -1: out of memory. */
 int64_t    fenp_column_code(fenp_column *column, const char *text, int64_t length);
+/* Makes the cells of a column whose codes are those of from into codes of column; 0: done,
+ * -1: out of memory. stride: between one row and the next. */
+int        fenp_column_adopt(fenp_column *column, const fenp_column *from, double *cells,
+                             int64_t rows, int64_t stride);
+void       fenp_column_clear(fenp_column *column);
 /* One cell; NaN when missing. Sparse rows: a binary search. */
 double     fenp_table_cell(const fen_table *table, int64_t row, int64_t col);
 #endif
