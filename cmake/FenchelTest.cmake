@@ -34,6 +34,13 @@ function(fenchel_test_files kind ending out)
     set(${out} ${files} PARENT_SCOPE)
 endfunction()
 
+# unit/test_text.c is the test unit/text.
+function(fenchel_test_name file out)
+    get_filename_component(name ${file} NAME_WE)
+    string(REGEX REPLACE "^(test|fuzz)_" "" name ${name})
+    set(${out} ${name} PARENT_SCOPE)
+endfunction()
+
 # A test named preset:kind/name, run in the source directory, with a TMPDIR of its own build.
 function(fenchel_add_test kind name)
     get_filename_component(preset ${PROJECT_BINARY_DIR} NAME)
@@ -50,7 +57,7 @@ endfunction()
 
 # An executable test_KIND_NAME and the test that runs it; the caller finds it in ${target}.
 function(fenchel_c_test kind file)
-    get_filename_component(name ${file} NAME_WE)
+    fenchel_test_name(${file} name)
     set(target test_${kind}_${name})
     add_executable(${target} ${file})
     target_link_libraries(${target} PRIVATE fenchel_internals)
@@ -71,7 +78,7 @@ endfunction()
 # fuzzer-no-link among the sanitizers: a libFuzzer program and ten minutes of it in the target
 # fuzz-long; otherwise a program that runs over the seeds in tests/fuzz/corpus/NAME once.
 function(fenchel_fuzz_test file)
-    get_filename_component(name ${file} NAME_WE)
+    fenchel_test_name(${file} name)
     set(target fuzz_${name})
     set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${name})
     if(NOT EXISTS ${seeds})
