@@ -227,11 +227,14 @@ static fen_status read_preparation(const fenp_tensors *in, const fenp_file *file
     fen_status status = text ? fenp_json_parse(text, (int64_t)strlen(text), &json, err) : FEN_OK;
     if (status != FEN_OK) return status;
     /* prepare reads fill, center and scale for as many inputs as it finds */
-    if (json_array_size(json_object_get(json, "inputs")) != (size_t)file->inputs)
-        status = fenp_damaged(in, "preparation", "does not have as many inputs as fill", err);
-    else
-        status = fenp_prep_from_json(json, file->fill, file->center, file->scale, &m->prep, err);
+    if (json_array_size(json_object_get(json, "inputs")) != (size_t)file->inputs) {
+        json_decref(json);
+        return fenp_damaged(in, "preparation", "does not have as many inputs as fill", err);
+    }
+    status = fenp_prep_from_json(json, file->fill, file->center, file->scale, &m->prep, err);
     json_decref(json);
+    if (status == FEN_BAD_DATA && err)
+        return fenp_fail(err, status, "%s: %s", in->path, err->message);
     if (status != FEN_OK) return status;
     if (m->prep->inputs != file->inputs || m->prep->features != m->p ||
         m->prep->targets != m->targets ||

@@ -1,0 +1,103 @@
+/* some_model.h -- small models made by hand, one of every kind that a file can hold */
+#ifndef SOME_MODEL_H
+#define SOME_MODEL_H
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/random.h"
+#include "base/registry.h"
+#include "data/prepare_parts.h"
+#include "model/model.h"
+
+enum { SOME_ROWS = 5 };
+typedef struct some_kind { const char *kernel; int64_t targets; int selected, bias; } some_kind;
+static const some_kind some_kinds[] = {
+    { "gaussian", 1, 1, 1 }, { "linear", 2, 0, 1 },      { "polynomial", 2, 1, 0 },
+    { "laplace1", 1, 0, 0 }, { "precomputed", 1, 0, 1 },
+};
+enum { SOME_KINDS = sizeof some_kinds / sizeof *some_kinds };
+
+/* age (with gaps), size, colour (text), zone (constant): age, age is missing, size,
+ * colour = red, colour = blue, colour = other. */
+static inline fenp_prep *some_preparation(int64_t targets)
+{
+    static const char *const names[] = { "age", "size \"m\"", "colour", "zone" };
+    fenp_prep *prep = fenp_prep_new(4, targets);
+    for (int i = 0; i < 4; i++) prep->input[i].name = fenp_strdup(names[i]);
+    prep->input[0].gaps = 1;
+    prep->input[0].fill = 41.25, prep->input[0].center = 40.1, prep->input[0].scale = 0.1;
+    prep->input[1].center = -1.0 / 3, prep->input[1].scale = 7;
+    prep->input[2].text = 1;
+    prep->input[2].levels = fenp_new(2, sizeof(char *));
+    prep->input[2].levels[0] = fenp_strdup("red");
+    prep->input[2].levels[1] = fenp_strdup("blue, gr\xc3\xbcn");
+    prep->input[2].level_count = 2;
+    prep->input[3].constant = 1;
+    prep->weights = targets == 2 ? fenp_strdup("w") : NULL;
+    return prep;
+}
+
+static inline fenp_prep *some_square_preparation(int64_t targets)
+{
+    fenp_prep *prep = fenp_prep_new(SOME_ROWS, targets);
+    for (int i = 0; i < SOME_ROWS; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "x%d", i + 1);
+        prep->input[i].name = fenp_strdup(name);
+    }
+    prep->precomputed = 1;
+    return prep;
+}
+
+static inline double *some_numbers(int64_t count, uint64_t stream)
+{
+    double *at = fenp_new(count, sizeof *at);
+    for (int64_t i = 0; i < count; i++) at[i] = fenp_normal(11, stream, (uint64_t)i);
+    return at;
+}
+
+static inline void some_arrays(fen_model *m, const some_kind *kind)
+{
+    int linear = strcmp(kind->kernel, "linear") == 0;
+    int square = strcmp(kind->kernel, "precomputed") == 0;
+    free(m->dual), free(m->offset);
+    m->dual = some_numbers(m->targets * m->n, 1);
+    m->offset = some_numbers(m->targets, 2);
+    for (int64_t t = 0; t < m->targets; t++) {
+        if (!kind->bias) m->offset[t] = 0;
+        m->coef_scale[t] = 0.3 + (double)t;
+        m->certificate[t] = (fen_certificate){ 1.5, 1.25, 0.25, 1e-7, 2, 1.1, 0.7, 1e-9,
+                                               t ? FEN_VERDICT_STALLED : FEN_VERDICT_OPTIMAL };
+    }
+    if (linear) m->weights = some_numbers(m->targets * m->p, 3);
+    if (!linear && !square) m->inputs = some_numbers(m->n * m->p, 4);
+}
+
+static inline fen_model *some_model(const some_kind *kind)
+{
+    int square = strcmp(kind->kernel, "precomputed") == 0;
+    fenp_prep *prep = square ? some_square_preparation(kind->targets)
+                             : some_preparation(kind->targets);
+    for (int64_t t = 0; t < kind->targets; t++) prep->target[t] = fenp_strdup(t ? "y2" : "y1");
+    fenp_prep_count(prep);
+    fen_model *m = fenp_model_new(SOME_ROWS, prep->features, kind->targets);
+    m->prep = prep;
+    m->loss = fenp_find_loss("square");
+    m->kernel = (fenp_kernel){ fenp_find_kernel(kind->kernel), { 0.1, 3, 1.0 / 3 } };
+    m->lambda = 1e-3 / 3, m->power = 2, m->tolerance = 1e-6, m->bias = kind->bias;
+    m->hash = 0xfedcba9876543210u;
+    m->seconds = 0.125;
+    snprintf(m->method, sizeof m->method, "cholesky");
+    snprintf(m->note, sizeof m->note, "1 column left out (zone): \"constant\"\n");
+    some_arrays(m, kind);
+    if (kind->selected) {
+        m->selection = (fenp_selection){ "kfold:10", 4, 0.75, 3, fenp_new(3, sizeof(fenp_score)) };
+        for (int i = 0; i < 3; i++)
+            m->selection.grid[i] = (fenp_score){ 0.1 * i, 1e-3, i == 2 ? INFINITY : 0.75 + i };
+    }
+    return m;
+}
+#endif

@@ -1,0 +1,640 @@
+/* test_model.c -- the model file: round trips, damage of every kind, and what it predicts */
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "support/some_model.h"
+
+/* ---- files ---------------------------------------------------------------------------- */
+
+static char path[4096];
+
+static int make_path(void **state)
+{
+    (void)state;
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/test_model.XXXXXX", folder ? folder : "/tmp");
+    int file = mkstemp(path);
+    return file < 0 ? -1 : close(file);
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+typedef struct bytes {
+    unsigned char *at;
+    int64_t size;
+} bytes;
+
+static bytes read_bytes(void)
+{
+    struct stat info;
+    int file = open(path, O_RDONLY);
+    assert_true(file >= 0 && fstat(file, &info) == 0);
+    bytes b = { malloc((size_t)info.st_size + 1), info.st_size };
+    assert_int_equal(read(file, b.at, (size_t)b.size), b.size);
+    close(file);
+    return b;
+}
+
+static void write_bytes(const void *at, int64_t size)
+{
+    int file = open(path, O_WRONLY | O_TRUNC);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, at, (size_t)size), size);
+    close(file);
+}
+
+static bytes saved(const some_kind *kind)
+{
+    fen_error err = { 0 };
+    fen_model *m = some_model(kind);
+    if (fen_model_save(m, path, &err) != FEN_OK) fail_msg("%s", err.message);
+    fen_model_free(m);
+    return read_bytes();
+}
+
+static fen_model *loaded(void)
+{
+    fen_error err = { 0 };
+    fen_model *m = NULL;
+    if (fen_model_load(path, &m, &err) != FEN_OK) fail_msg("%s", err.message);
+    return m;
+}
+
+/* ---- round trips ---------------------------------------------------------------------- */
+
+static void same_array(const double *a, const double *b, int64_t count)
+{
+    assert_int_equal(a != NULL, b != NULL);
+    if (a) assert_memory_equal(a, b, (size_t)count * sizeof *a);
+}
+
+static void same_preparation(const fenp_prep *a, const fenp_prep *b)
+{
+    json_t *x = fenp_prep_to_json(a), *y = fenp_prep_to_json(b);
+    assert_true(json_equal(x, y));
+    json_decref(x);
+    json_decref(y);
+    assert_int_equal(a->features, b->features);
+    for (int64_t i = 0; i < a->inputs; i++) {
+        assert_string_equal(a->input[i].name, b->input[i].name);
+        same_array(&a->input[i].fill, &b->input[i].fill, 1);
+        same_array(&a->input[i].center, &b->input[i].center, 1);
+        same_array(&a->input[i].scale, &b->input[i].scale, 1);
+    }
+}
+
+static void same_model(const fen_model *a, const fen_model *b)
+{
+    same_preparation(a->prep, b->prep);
+    assert_ptr_equal(a->loss, b->loss);
+    assert_ptr_equal(a->kernel.table, b->kernel.table);
+    assert_memory_equal(&a->kernel.par, &b->kernel.par, sizeof a->kernel.par);
+    const double x[] = { a->lambda, a->power, a->tolerance, a->seconds, a->selection.score };
+    const double y[] = { b->lambda, b->power, b->tolerance, b->seconds, b->selection.score };
+    same_array(x, y, 5);
+    assert_int_equal(a->bias, b->bias);
+    assert_true(a->hash == b->hash && a->n == b->n && a->p == b->p && a->targets == b->targets);
+    same_array(a->inputs, b->inputs, a->n * a->p);
+    same_array(a->weights, b->weights, a->targets * a->p);
+    same_array(a->dual, b->dual, a->targets * a->n);
+    same_array(a->coef_scale, b->coef_scale, a->targets);
+    same_array(a->offset, b->offset, a->targets);
+    for (int64_t t = 0; t < a->targets; t++) {
+        same_array(&a->certificate[t].primal, &b->certificate[t].primal, 8);
+        assert_int_equal(a->certificate[t].verdict, b->certificate[t].verdict);
+    }
+    assert_string_equal(a->selection.kind, b->selection.kind);
+    assert_int_equal(a->selection.rows, b->selection.rows);
+    assert_int_equal(a->selection.count, b->selection.count);
+    same_array((double *)a->selection.grid, (double *)b->selection.grid, 3 * a->selection.count);
+    assert_string_equal(a->method, b->method);
+    assert_string_equal(a->note, b->note);
+}
+
+static void every_kind_comes_back_bit_for_bit(void **state)
+{
+    (void)state;
+    for (int k = 0; k < SOME_KINDS; k++) {
+        fen_model *m = some_model(&some_kinds[k]);
+        bytes first = saved(&some_kinds[k]);
+        fen_model *back = loaded();
+        same_model(m, back);
+        assert_int_equal(fen_model_save(back, path, NULL), FEN_OK);
+        bytes second = read_bytes();
+        assert_int_equal(first.size, second.size);
+        assert_memory_equal(first.at, second.at, (size_t)first.size);
+        free(first.at);
+        free(second.at);
+        fen_model_free(m);
+        fen_model_free(back);
+    }
+}
+
+static void a_note_cut_inside_a_character_is_saved(void **state)
+{
+    (void)state;
+    fen_model *m = some_model(&some_kinds[0]);
+    snprintf(m->note, sizeof m->note, "column \"gr\xc3\xbc\xc3");
+    assert_int_equal(fen_model_save(m, path, NULL), FEN_OK);
+    fen_model *back = loaded();
+    assert_string_equal(back->note, "column \"gr\xc3\xbc\xef\xbf\xbd");
+    fen_model_free(m);
+    fen_model_free(back);
+}
+
+static void a_save_that_fails_says_where(void **state)
+{
+    (void)state;
+    fen_error err = { 0 };
+    fen_model *m = some_model(&some_kinds[0]);
+    assert_int_equal(fen_model_save(m, "no/such/folder/x.fen", &err), FEN_IO);
+    assert_non_null(strstr(err.message, "no/such/folder/x.fen"));
+    fen_model_free(m);
+}
+
+/* ---- damage --------------------------------------------------------------------------- */
+
+/* Loads what is at path: a whole model that can be used, or one sentence. */
+static fen_status try_load(fen_error *err)
+{
+    fen_model *m = NULL;
+    *err = (fen_error){ FEN_OK, "" };
+    fen_status status = fen_model_load(path, &m, err);
+    if (status != FEN_OK) {
+        assert_null(m);
+        assert_int_equal(err->status, status);
+        assert_true(strlen(err->message) > strlen(path));
+        assert_memory_equal(err->message, path, strlen(path));
+        return status;
+    }
+    char *json = NULL;
+    double *x = some_numbers(m->p, 5), *scores = fenp_new(m->targets, sizeof *scores);
+    assert_int_equal(fenp_model_scores(m, x, 1, scores, NULL, NULL), FEN_OK);
+    assert_int_equal(fen_model_json(m, &json, NULL), FEN_OK);
+    fen_text_free(json);
+    free(x);
+    free(scores);
+    fen_model_free(m);
+    return FEN_OK;
+}
+
+static void every_shortened_file_is_refused(void **state)
+{
+    (void)state;
+    fen_error err;
+    for (int k = 0; k < SOME_KINDS; k++) {
+        bytes b = saved(&some_kinds[k]);
+        for (int64_t size = 0; size < b.size; size++) {
+            write_bytes(b.at, size);
+            assert_int_equal(try_load(&err), FEN_BAD_DATA);
+        }
+        b.at[b.size] = 0; /* and one that is too long */
+        write_bytes(b.at, b.size + 1);
+        assert_int_equal(try_load(&err), FEN_BAD_DATA);
+        free(b.at);
+    }
+}
+
+static void every_changed_byte_of_the_header_is_survived(void **state)
+{
+    (void)state;
+    static const unsigned char flips[] = { 0x01, 0x02, 0x08, 0x20, 0x80 };
+    fen_error err;
+    int refused = 0;
+    bytes b = saved(&some_kinds[0]);
+    int64_t end = 8 + (int64_t)b.at[0] + 256 * (int64_t)b.at[1];
+    assert_true(end < b.size);
+    for (int64_t i = 0; i < end; i++)
+        for (size_t f = 0; f < sizeof flips; f++) {
+            b.at[i] ^= flips[f];
+            write_bytes(b.at, b.size);
+            fen_status status = try_load(&err);
+            assert_true(status == FEN_OK || status == FEN_BAD_DATA);
+            refused += status != FEN_OK;
+            b.at[i] ^= flips[f];
+        }
+    assert_true(refused > end); /* a flip may hit words that nobody checks */
+    free(b.at);
+}
+
+/* The saved file with its header changed by edit. */
+static fen_status load_edited(const some_kind *kind, void (*edit)(json_t *header), fen_error *err)
+{
+    bytes b = saved(kind);
+    uint64_t length;
+    memcpy(&length, b.at, 8);
+    json_t *header = json_loadb((char *)b.at + 8, length, 0, NULL);
+    assert_non_null(header);
+    edit(header);
+    char *text = json_dumps(header, JSON_COMPACT);
+    uint64_t edited = strlen(text);
+    int64_t data = b.size - 8 - (int64_t)length;
+    char *whole = malloc((size_t)(8 + (int64_t)edited + data));
+    memcpy(whole, &edited, 8);
+    memcpy(whole + 8, text, edited);
+    memcpy(whole + 8 + edited, b.at + 8 + length, (size_t)data);
+    write_bytes(whole, 8 + (int64_t)edited + data);
+    free(whole);
+    free(text);
+    free(b.at);
+    json_decref(header);
+    return try_load(err);
+}
+
+static void set(json_t *header, const char *key, const char *value)
+{
+    json_object_set_new(json_object_get(header, "__metadata__"), key, json_string(value));
+}
+static void drop(json_t *header, const char *key)
+{
+    json_object_del(json_object_get(header, "__metadata__"), key);
+}
+static void reshape(json_t *header, const char *name, json_t *shape)
+{
+    json_object_set_new(json_object_get(header, name), "shape", shape);
+}
+static void place(json_t *header, const char *name, json_int_t from, json_int_t to)
+{
+    json_object_set_new(json_object_get(header, name), "data_offsets",
+                        json_pack("[I,I]", from, to));
+}
+
+static void nothing(json_t *h) { (void)h; }
+static void alien(json_t *h) { drop(h, "format"); }
+static void no_metadata(json_t *h) { json_object_del(h, "__metadata__"); }
+static void flat_metadata(json_t *h)
+{
+    json_object_set_new(h, "__metadata__", json_string("fenchel-model-1"));
+}
+static void newer(json_t *h) { set(h, "format", "fenchel-model-2"); }
+static void new_kernel(json_t *h) { set(h, "kernel", "quantum"); }
+static void new_loss(json_t *h) { set(h, "loss", "huber"); }
+static void no_kernel(json_t *h) { drop(h, "kernel"); }
+static void zero_lambda(json_t *h) { set(h, "lambda", "0"); }
+static void nan_lambda(json_t *h) { set(h, "lambda", "nan"); }
+static void huge_lambda(json_t *h) { set(h, "lambda", "1e999"); }
+static void no_power(json_t *h) { drop(h, "power"); }
+static void minus_gamma(json_t *h) { set(h, "gamma", "-1"); }
+static void no_gamma(json_t *h) { drop(h, "gamma"); }
+static void number_gamma(json_t *h)
+{
+    json_object_set_new(json_object_get(h, "__metadata__"), "gamma", json_real(0.5));
+}
+static void bad_hash(json_t *h) { set(h, "hash", "xyz"); }
+static void bad_bias(json_t *h) { set(h, "bias", "maybe"); }
+static void bad_verdict(json_t *h) { set(h, "verdicts", "perfect"); }
+static void no_verdict(json_t *h) { drop(h, "verdicts"); }
+static void bad_rows(json_t *h) { set(h, "selection.rows", "-4"); }
+static void unselected(json_t *h) { drop(h, "selection.kind"); }
+static void no_preparation(json_t *h) { drop(h, "preparation"); }
+static void odd_preparation(json_t *h) { set(h, "preparation", "[[[["); }
+static void empty_preparation(json_t *h) { set(h, "preparation", "{}"); }
+static void no_dual(json_t *h) { json_object_del(h, "dual"); }
+static void hole(json_t *h) { json_object_del(h, "coef_scale"); }
+static void single(json_t *h)
+{
+    json_object_set_new(json_object_get(h, "dual"), "dtype", json_string("F32"));
+}
+static void swapped(json_t *h) { place(h, "dual", 40, 0); }
+static void negative(json_t *h) { place(h, "dual", -40, 0); }
+static void far(json_t *h) { place(h, "dual", INT64_MAX - 40, INT64_MAX); }
+static void overlap(json_t *h) { place(h, "dual", 0, 40); }
+static void overflow(json_t *h)
+{
+    reshape(h, "dual", json_pack("[I,I]", (json_int_t)1 << 31, (json_int_t)1 << 31));
+}
+static void overflow_to_little(json_t *h) /* 2^61 x 8 bytes + 40 wraps to 40 */
+{
+    reshape(h, "dual", json_pack("[I,I]", (json_int_t)1, ((json_int_t)1 << 61) + 5));
+}
+static void negative_shape(json_t *h) { reshape(h, "dual", json_pack("[i,i]", -1, -5)); }
+static void three_axes(json_t *h) { reshape(h, "dual", json_pack("[i,i,i]", 1, 1, 5)); }
+static void transposed(json_t *h) { reshape(h, "dual", json_pack("[i,i]", 5, 1)); }
+static void flat(json_t *h) { reshape(h, "dual", json_pack("[i]", 5)); }
+static void fraction(json_t *h) { reshape(h, "dual", json_pack("[f,f]", 1.0, 5.0)); }
+static void no_shape(json_t *h) { reshape(h, "dual", json_null()); }
+static void no_object(json_t *h) { json_object_set_new(h, "dual", json_integer(1)); }
+static void renamed(json_t *h)
+{
+    json_object_set(h, "duel", json_object_get(h, "dual"));
+    json_object_del(h, "dual");
+}
+static void empty_extra(json_t *h)
+{
+    json_object_set_new(
+        h, "extra",
+        json_pack("{s:s, s:[i], s:[i,i]}", "dtype", "F64", "shape", 0, "data_offsets", 0, 0));
+}
+static void inputs_for_weights(json_t *h)
+{
+    json_object_set(h, "weights", json_object_get(h, "inputs"));
+    json_object_del(h, "inputs");
+}
+static void linear_by_name(json_t *h) { set(h, "kernel", "gaussian"); }
+static void precomputed_by_name(json_t *h) { set(h, "kernel", "precomputed"); }
+
+static void damaged_headers_get_their_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*edit)(json_t *header);
+        const char *words;
+    } cases[] = {
+        { alien, "is not a fenchel model" },
+        { no_metadata, "is not a fenchel model" },
+        { flat_metadata, "is not a fenchel model" },
+        { newer, "needs a newer fenchel" },
+        { new_kernel, "kernel \"quantum\": it needs a newer fenchel" },
+        { new_loss, "loss \"huber\": it needs a newer fenchel" },
+        { no_kernel, "damaged: the header" },
+        { zero_lambda, "damaged: lambda" },
+        { nan_lambda, "damaged: lambda" },
+        { huge_lambda, "damaged: lambda" },
+        { no_power, "damaged: power" },
+        { minus_gamma, "damaged: gamma" },
+        { no_gamma, "damaged: gamma" },
+        { number_gamma, "damaged: gamma" },
+        { bad_hash, "damaged: hash" },
+        { bad_bias, "damaged: bias" },
+        { bad_verdict, "damaged: verdicts" },
+        { no_verdict, "damaged: verdicts" },
+        { bad_rows, "damaged: selection.rows" },
+        { unselected, "damaged: selection.grid" },
+        { no_preparation, "damaged: preparation" },
+        { odd_preparation, "damaged: preparation" },
+        { empty_preparation, "damaged: preparation" },
+        { no_dual, "damaged: " },
+        { hole, "damaged: offset" },
+        { single, "damaged: dual" },
+        { swapped, "damaged: dual" },
+        { negative, "damaged: dual" },
+        { far, "damaged: dual" },
+        { overlap, "damaged: " },
+        { overflow, "damaged: dual" },
+        { overflow_to_little, "damaged: dual" },
+        { negative_shape, "damaged: dual" },
+        { three_axes, "damaged: dual" },
+        { transposed, "damaged: " },
+        { flat, "damaged: dual" },
+        { fraction, "damaged: dual" },
+        { no_shape, "damaged: dual" },
+        { no_object, "damaged: dual" },
+        { renamed, "damaged: dual" },
+        { empty_extra, "damaged: the file" },
+        { inputs_for_weights, "damaged: the file" },
+        { precomputed_by_name, "damaged: the file" },
+    };
+    fen_error err;
+    assert_int_equal(load_edited(&some_kinds[0], nothing, &err), FEN_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(load_edited(&some_kinds[0], cases[i].edit, &err), FEN_BAD_DATA);
+        if (!strstr(err.message, cases[i].words))
+            fail_msg("case %zu wants \"%s\": %s", i, cases[i].words, err.message);
+    }
+    assert_int_equal(load_edited(&some_kinds[1], linear_by_name, &err), FEN_BAD_DATA);
+}
+
+static void numbers_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    fen_error err;
+    bytes b = saved(&some_kinds[0]);
+    uint64_t length;
+    memcpy(&length, b.at, 8);
+    int64_t doubles = SOME_ROWS * 6 + SOME_ROWS + 1 + 1 + 3 * 4; /* up to the certificate */
+    const double none = NAN;
+    for (int64_t i = 0; i < doubles; i++) {
+        unsigned char *at = b.at + 8 + length + 8 * (uint64_t)i, kept[8];
+        memcpy(kept, at, 8);
+        memcpy(at, &none, 8);
+        write_bytes(b.at, b.size);
+        assert_int_equal(try_load(&err), FEN_BAD_DATA);
+        assert_non_null(strstr(err.message, "not finite"));
+        memcpy(at, kept, 8);
+    }
+    free(b.at);
+}
+
+static void other_files_are_not_models(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "", "x1,y\n1,2\n", "\x02\0\0\0\0\0\0\0{}",
+                                         "\x02\0\0\0\0\0\0\0[]",
+                                         "\xff\xff\xff\xff\xff\xff\xff\xff{}" };
+    static const int64_t sizes[] = { 0, 9, 10, 10, 10 };
+    fen_error err;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        write_bytes(texts[i], sizes[i]);
+        assert_int_equal(try_load(&err), FEN_BAD_DATA);
+        assert_non_null(strstr(err.message, "is not a fenchel model ("));
+    }
+    fen_model *m = NULL;
+    assert_int_equal(fen_model_load("no such file.fen", &m, &err), FEN_IO);
+    assert_memory_equal(err.message, "no such file.fen: ", 18);
+    assert_int_equal(fen_model_load("/", &m, &err), FEN_IO);
+    assert_int_equal(fen_model_load("/dev/null", &m, &err), FEN_IO);
+    assert_null(m);
+    fen_model_free(NULL);
+}
+
+/* ---- prediction ----------------------------------------------------------------------- */
+
+/* From the definition, one pair at a time. */
+static double definition(const fen_model *m, const double *x, int64_t t)
+{
+    double sum = m->offset[t];
+    for (int64_t j = 0; m->weights && j < m->p; j++) sum += m->weights[t * m->p + j] * x[j];
+    for (int64_t i = 0; !m->weights && i < m->n; i++) {
+        double k = m->inputs ? fenp_kernel_pair(&m->kernel, m->inputs + i * m->p, x, m->p) : x[i];
+        sum += m->coef_scale[t] * m->dual[t * m->n + i] * k;
+    }
+    return sum;
+}
+
+static void scores_follow_the_definition(void **state)
+{
+    (void)state;
+    enum { ROWS = 7 };
+    for (int k = 0; k < SOME_KINDS; k++) {
+        fen_model *m = some_model(&some_kinds[k]);
+        double *x = some_numbers(ROWS * m->p, 6), scores[ROWS * 2];
+        assert_int_equal(fenp_model_scores(m, x, ROWS, scores, NULL, NULL), FEN_OK);
+        for (int64_t i = 0; i < ROWS; i++)
+            for (int64_t t = 0; t < m->targets; t++) {
+                double wanted = definition(m, x + i * m->p, t);
+                double got = scores[i * m->targets + t];
+                assert_true(fabs(got - wanted) <= 1e-12 * (1 + fabs(wanted)));
+            }
+        assert_int_equal(fenp_model_scores(m, x, 0, scores, NULL, NULL), FEN_OK);
+        free(x);
+        fen_model_free(m);
+    }
+}
+
+static void raw_rows_need_the_columns_of_the_training(void **state)
+{
+    (void)state;
+    fen_error err;
+    double cells[4 * SOME_ROWS], scores[4] = { 7, 7, 7, 7 };
+    for (int i = 0; i < 4 * SOME_ROWS; i++) cells[i] = 0.5 * i;
+    fen_model *m = some_model(&some_kinds[4]); /* precomputed: one column per training row */
+    fen_view rows = { cells, 2, SOME_ROWS, SOME_ROWS };
+    assert_int_equal(fen_predict(m, rows, scores, &err), FEN_OK);
+    assert_true(fabs(scores[1] - definition(m, cells + SOME_ROWS, 0)) < 1e-12);
+    scores[0] = 7;
+    rows.cols = SOME_ROWS - 1;
+    assert_int_equal(fen_predict(m, rows, scores, &err), FEN_BAD_CALL);
+    assert_non_null(strstr(err.message, "takes 5 columns, the rows have 4"));
+    fen_model_free(m);
+    m = some_model(&some_kinds[0]); /* it was trained on a column of text */
+    rows = (fen_view){ cells, 2, 4, 4 };
+    assert_int_not_equal(fen_predict(m, rows, scores, &err), FEN_OK);
+    assert_non_null(strstr(err.message, "colour"));
+    assert_true(scores[0] == 7);
+    fen_model_free(m);
+}
+
+/* ---- in words ------------------------------------------------------------------------- */
+
+static json_t *described(const some_kind *kind)
+{
+    char *text = NULL;
+    fen_model *m = some_model(kind);
+    assert_int_equal(fen_model_json(m, &text, NULL), FEN_OK);
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(json);
+    fen_text_free(text);
+    fen_model_free(m);
+    return json;
+}
+
+static double number(const json_t *json, const char *key)
+{
+    const json_t *value = json_object_get(json, key);
+    if (!json_is_number(value)) fail_msg("%s is not a number", key);
+    return json_number_value(value);
+}
+
+static void every_description_has_its_keys(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+        "n",       "d",      "inputs",    "loss",         "kernel",  "gamma",
+        "lambda",  "power",  "lambda2",   "bias",         "norm",    "primal",
+        "dual",    "gap",    "objective", "relative_gap", "verdict", "stationarity",
+        "null",    "method", "mean_loss", "train_rmse",   "seconds", "tolerance",
+        "targets", "note",   "hash",      "version"
+    };
+    for (int k = 0; k < SOME_KINDS; k++) {
+        json_t *json = described(&some_kinds[k]);
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            if (!json_object_get(json, keys[i])) fail_msg("no %s", keys[i]);
+        assert_int_equal(json_object_get(json, "grid") != NULL, some_kinds[k].selected);
+        json_decref(json);
+    }
+}
+
+static void a_description_tells_the_model(void **state)
+{
+    (void)state;
+    json_t *json = described(&some_kinds[0]);
+    assert_true(number(json, "n") == SOME_ROWS && number(json, "d") == 6);
+    assert_true(number(json, "inputs") == 4 && number(json, "gamma") == 0.1);
+    assert_true(number(json, "lambda") == 1e-3 / 3 && number(json, "lambda2") == 1e-3 / 3);
+    assert_true(number(json, "train_rmse") == sqrt(1.1) && number(json, "score_rows") == 4);
+    assert_null(json_object_get(json, "degree"));
+    assert_string_equal(json_string_value(json_object_get(json, "verdict")), "optimal");
+    assert_string_equal(json_string_value(json_object_get(json, "hash")), "fedcba9876543210");
+    const json_t *names = json_object_get(json, "features"), *grid = json_object_get(json, "grid");
+    assert_int_equal(json_array_size(names), 6);
+    assert_string_equal(json_string_value(json_array_get(names, 1)), "age is missing");
+    assert_string_equal(json_string_value(json_array_get(names, 5)), "colour = other");
+    assert_true(json_is_null(json_object_get(json_array_get(grid, 2), "score")));
+    assert_true(number(json_array_get(grid, 1), "score") == 1.75);
+    json_decref(json);
+    json = described(&some_kinds[2]);
+    assert_true(json_is_null(json_array_get(json_object_get(json, "bias"), 1)));
+    assert_true(number(json, "degree") == 3 && number(json, "coef0") == 1.0 / 3);
+    json_decref(json);
+}
+
+/* b + sum weight (x - center)/scale = intercept + sum coefficient x */
+static void linear_coefficients_are_those_of_the_file(void **state)
+{
+    (void)state;
+    fen_model *m = some_model(&some_kinds[1]);
+    json_t *json = described(&some_kinds[1]);
+    const json_t *weights = json_object_get(json, "weights");
+    const double raw[] = { 33, 1, 12, 0, 1, 0 }; /* age given, its indicator, size, colour */
+    const double x[] = { (33 - 40.1) / 0.1, 1, (12 + 1.0 / 3) / 7, 0, 1, 0 };
+    assert_int_equal(json_array_size(weights), 6);
+    for (int64_t t = 0; t < 2; t++) {
+        double sum =
+            json_number_value(json_array_get(json_object_get(json, "intercept"), (size_t)t));
+        for (size_t j = 0; j < 6; j++) {
+            const json_t *entry = json_array_get(weights, j);
+            const json_t *coefficient = json_object_get(entry, "coefficient");
+            sum += json_number_value(json_array_get(coefficient, (size_t)t)) * raw[j];
+        }
+        double wanted = definition(m, x, t);
+        assert_true(fabs(sum - wanted) <= 1e-11 * (1 + fabs(wanted)));
+    }
+    json_decref(json);
+    fen_model_free(m);
+}
+
+static void getters_stay_inside(void **state)
+{
+    (void)state;
+    fen_model *m = some_model(&some_kinds[1]);
+    assert_int_equal(fen_model_inputs(m), 4);
+    assert_int_equal(fen_model_targets(m), 2);
+    assert_string_equal(fen_model_target_name(m, 1), "y2");
+    assert_null(fen_model_target_name(m, 2));
+    assert_null(fen_model_target_name(m, -1));
+    assert_int_equal(fen_model_certificate(m, 1).verdict, FEN_VERDICT_STALLED);
+    assert_true(isnan(fen_model_certificate(m, 2).primal));
+    char words[1024];
+    fenp_model_objective(m, words, sizeof words);
+    assert_non_null(strstr(words, "weighted mean"));
+    assert_non_null(strstr(words, "f(x) + b"));
+    assert_non_null(strstr(words, "linear kernel"));
+    assert_null(strstr(words, "gamma"));
+    char few[20];
+    fenp_model_objective(m, few, sizeof few);
+    assert_int_equal(strlen(few), sizeof few - 1);
+    fen_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_comes_back_bit_for_bit),
+        cmocka_unit_test(a_note_cut_inside_a_character_is_saved),
+        cmocka_unit_test(a_save_that_fails_says_where),
+        cmocka_unit_test(every_shortened_file_is_refused),
+        cmocka_unit_test(every_changed_byte_of_the_header_is_survived),
+        cmocka_unit_test(damaged_headers_get_their_sentence),
+        cmocka_unit_test(numbers_that_are_none_are_refused),
+        cmocka_unit_test(other_files_are_not_models),
+        cmocka_unit_test(scores_follow_the_definition),
+        cmocka_unit_test(raw_rows_need_the_columns_of_the_training),
+        cmocka_unit_test(every_description_has_its_keys),
+        cmocka_unit_test(a_description_tells_the_model),
+        cmocka_unit_test(linear_coefficients_are_those_of_the_file),
+        cmocka_unit_test(getters_stay_inside),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
