@@ -6,7 +6,7 @@
 
 int main(void)
 {
-    fen_error err = {FEN_OK, ""};
+    fen_error err = { FEN_OK, "" };
     fen_options o = fen_options_default();
     fen_table *data = NULL;
     fen_model *model = NULL;

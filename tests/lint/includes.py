@@ -12,7 +12,8 @@ LAYERS = [
     ["include/fenchel"],
     ["src/base"],
     ["src/kernel", "src/data", "src/loss", "src/penalty"],
-    ["src/solver", "src/promise"],
+    ["src/solver"],
+    ["src/promise"],
     ["src/model"],
     ["src"],          # the story: fit, certify, predict, select, plan
 ]

@@ -17,7 +17,7 @@ FORBIDDEN = {
 }
 STREAMS = re.compile(r"\b(stdout|stderr|stdin)\b")
 LINES = 500
-MACHINE = re.compile(r"(?<![\w.$}])/(?:work|home|Users|root|mnt)/\w|(?<![\w.$}])/tmp/build")
+MACHINE = re.compile(r"(?<![\w.$}])/(?:work|home|Users|root|mnt|tmp)/\w")
 
 
 def without_comments(text):
