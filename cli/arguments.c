@@ -8,19 +8,20 @@
 #include "cli.h"
 #include "popt_table.h"
 
+/* clang-format off */
 const own_option own_options[OWN_COUNT] = {
     [OWN_JSON]  = { 0,   "json",  "print one JSON object on standard output" },
     [OWN_QUIET] = { 'q', "quiet", "print no progress and no remarks" },
     [OWN_HELP]  = { 'h', "help",  "show this help" },
 };
+/* clang-format on */
 
 int option_applies(const fen_option *o, const command *c)
 {
     size_t length = strlen(c->name);
     for (const char *at = strstr(o->commands, c->name); at; at = strstr(at + 1, c->name)) {
         int starts = at == o->commands || at[-1] == ' ';
-        if (starts && (at[length] == ' ' || at[length] == '\0'))
-            return 1;
+        if (starts && (at[length] == ' ' || at[length] == '\0')) return 1;
     }
     return 0;
 }
@@ -32,14 +33,12 @@ static char *describe(const fen_option *o)
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
+    if (!out) return NULL;
     fputs(o->help, out);
     const char *name;
     for (int32_t i = 0; (name = fen_list(o->name, i, NULL)) != NULL; i++)
         fprintf(out, "%s%s", i > 0 ? ", " : ": ", name);
-    if (o->argument && o->initial[0])
-        fprintf(out, " (default: %s)", o->initial);
+    if (o->argument && o->initial[0]) fprintf(out, " (default: %s)", o->initial);
     if (fclose(out) != 0) {
         free(text);
         return NULL;
@@ -50,29 +49,30 @@ static char *describe(const fen_option *o)
 int popt_table_make(popt_table *t, const command *c)
 {
     int rows = 0;
-    while (fen_option_at(rows))
-        rows++;
+    while (fen_option_at(rows)) rows++;
     *t = (popt_table){ .entry = calloc((size_t)rows + OWN_COUNT + 2, sizeof *t->entry),
                        .text = calloc((size_t)rows + 1, sizeof *t->text) };
     struct poptOption *e = t->entry;
-    if (!e || !t->text)
-        return 0;
+    if (!e || !t->text) return 0;
     if (c->output)
-        *e++ = (struct poptOption){ "output", 'o', POPT_ARG_STRING, NULL, VALUE_OUTPUT,
+        *e++ = (struct poptOption){ "output",       'o',      POPT_ARG_STRING, NULL, VALUE_OUTPUT,
                                     c->output_help, c->output };
     for (int i = 0; i < OWN_COUNT; i++)
-        *e++ = (struct poptOption){ own_options[i].name, own_options[i].letter, POPT_ARG_NONE,
-                                    NULL, VALUE_OWN + i, own_options[i].help, NULL };
+        *e++ = (struct poptOption){ own_options[i].name, own_options[i].letter, POPT_ARG_NONE, NULL,
+                                    VALUE_OWN + i,       own_options[i].help,   NULL };
     for (int i = 0; i < rows; i++) {
         const fen_option *o = fen_option_at(i);
-        if (!option_applies(o, c))
-            continue;
+        if (!option_applies(o, c)) continue;
         char *text = t->text[t->text_count] = describe(o);
-        if (!text)
-            return 0;
+        if (!text) return 0;
         t->text_count++;
-        *e++ = (struct poptOption){ o->name, 0, o->argument ? POPT_ARG_STRING : POPT_ARG_NONE,
-                                    NULL, VALUE_LIBRARY + i, text, o->argument };
+        *e++ = (struct poptOption){ o->name,
+                                    0,
+                                    o->argument ? POPT_ARG_STRING : POPT_ARG_NONE,
+                                    NULL,
+                                    VALUE_LIBRARY + i,
+                                    text,
+                                    o->argument };
     }
     *e = (struct poptOption)POPT_TABLEEND;
     return 1;
@@ -80,8 +80,7 @@ int popt_table_make(popt_table *t, const command *c)
 
 void popt_table_free(popt_table *t)
 {
-    for (int i = 0; i < t->text_count; i++)
-        free(t->text[i]);
+    for (int i = 0; i < t->text_count; i++) free(t->text[i]);
     free(t->text);
     free(t->entry);
 }
@@ -98,8 +97,7 @@ static int unknown_option(const command *c, const popt_table *t, const char *wri
             return complain(EXIT_USAGE, "--%s is no option of %s, only of: %s", name, c->name,
                             fen_option_at(i)->commands);
     const char *names[64] = { NULL };
-    for (int i = 0; t->entry[i].longName && i < 63; i++)
-        names[i] = t->entry[i].longName;
+    for (int i = 0; t->entry[i].longName && i < 63; i++) names[i] = t->entry[i].longName;
     const char *near = nearest(name, names);
     const char *dashes = strlen(name) == 1 ? "-" : "--";
     if (near)
@@ -112,8 +110,7 @@ static int unknown_option(const command *c, const popt_table *t, const char *wri
 static int wrong_syntax(const command *c, const popt_table *t, poptContext popt, int status)
 {
     const char *written = poptBadOption(popt, POPT_BADOPTION_NOALIAS);
-    if (status == POPT_ERROR_BADOPT)
-        return unknown_option(c, t, written);
+    if (status == POPT_ERROR_BADOPT) return unknown_option(c, t, written);
     if (status == POPT_ERROR_NOARG)
         return complain(EXIT_USAGE, "%s needs a value; see fenchel %s --help", written, c->name);
     if (status == POPT_ERROR_UNWANTEDARG)
@@ -123,7 +120,7 @@ static int wrong_syntax(const command *c, const popt_table *t, poptContext popt,
 
 /* ---- reading ------------------------------------------------------------------------- */
 
-static char *keep(request *r, char *text)        /* options borrow their strings */
+static char *keep(request *r, char *text) /* options borrow their strings */
 {
     char **longer = realloc(r->kept, ((size_t)r->kept_count + 1) * sizeof *longer);
     if (!longer) {
@@ -155,19 +152,21 @@ static int take_option(request *r, int value, char *text)
 static int take_operands(request *r, const char **given)
 {
     int count = 0;
-    while (given && given[count])
-        count++;
-    if (r->help)
-        return EXIT_DONE;
+    while (given && given[count]) count++;
+    if (r->help) return EXIT_DONE;
+    char usage[USAGE_MAX];
+    usage_text(r->command, usage);
     if (count < r->command->operand_count)
-        return complain(EXIT_USAGE, "too few operands; usage: fenchel %s %s", r->command->name,
-                        r->command->operands);
+        return complain(EXIT_USAGE, "too few operands; usage: fenchel %s", usage);
     if (count > r->command->operand_count)
-        return complain(EXIT_USAGE, "\"%s\" is one operand too many; usage: fenchel %s %s",
-                        given[r->command->operand_count], r->command->name,
-                        r->command->operands);
-    for (int i = 0; i < count; i++)
-        r->operand[i] = given[i];
+        return complain(EXIT_USAGE, "\"%s\" is one operand too many; usage: fenchel %s",
+                        given[r->command->operand_count], usage);
+    for (int i = 0; i < count; i++) {
+        char *copy = strdup(given[i]); /* given ends with the popt context */
+        r->operand[i] = copy ? keep(r, copy) : NULL;
+        if (!r->operand[i])
+            return complain(EXIT_ROOM, "out of memory while reading the command line");
+    }
     return EXIT_DONE;
 }
 
@@ -176,25 +175,20 @@ int request_read(request *r, const command *c, int argc, const char **argv)
     popt_table t;
     *r = (request){ .command = c, .options = fen_options_default() };
     int code = EXIT_DONE, value = 0;
-    poptContext popt = popt_table_make(&t, c) ? poptGetContext(c->name, argc, argv, t.entry, 0)
-                                              : NULL;
-    if (!popt)
-        code = complain(EXIT_ROOM, "out of memory while reading the command line");
+    poptContext popt =
+        popt_table_make(&t, c) ? poptGetContext(c->name, argc, argv, t.entry, 0) : NULL;
+    if (!popt) code = complain(EXIT_ROOM, "out of memory while reading the command line");
     while (code == EXIT_DONE && (value = poptGetNextOpt(popt)) > 0)
         code = take_option(r, value, poptGetOptArg(popt));
-    if (code == EXIT_DONE && value < -1)
-        code = wrong_syntax(c, &t, popt, value);
-    if (code == EXIT_DONE)
-        code = take_operands(r, poptGetArgs(popt));
-    if (popt)
-        poptFreeContext(popt);
+    if (code == EXIT_DONE && value < -1) code = wrong_syntax(c, &t, popt, value);
+    if (code == EXIT_DONE) code = take_operands(r, poptGetArgs(popt));
+    if (popt) poptFreeContext(popt);
     popt_table_free(&t);
     return code;
 }
 
 void request_free(request *r)
 {
-    for (int i = 0; i < r->kept_count; i++)
-        free(r->kept[i]);
+    for (int i = 0; i < r->kept_count; i++) free(r->kept[i]);
     free(r->kept);
 }

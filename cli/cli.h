@@ -46,7 +46,7 @@ struct request {
     const char    *operand[OPERANDS_MAX];
     const char    *output;          /* NULL: not given */
     int            json, quiet, help;
-    char         **kept;            /* the strings that options and output point at */
+    char         **kept;            /* the strings that the fields above point at */
     int            kept_count;
 };
 /* An option that the tool adds to those of the library. */

@@ -29,14 +29,14 @@ static int run(const request *r)
     fen_error err;
     int64_t rows = 0;
     int code = check_output(to, (const char *const[]){ from, NULL });
-    if (code != EXIT_DONE)
-        return code;
+    if (code != EXIT_DONE) return code;
     if (fen_convert(from, to, NULL, &r->options, progress_begin(r->quiet), &rows, &err))
         return fail(&err);
     progress_end();
     return report_table(r, rows, r->json ? count_columns(to) : 0, to);
 }
 
+/* clang-format off */
 static const char *const examples[] = {
     "CSV to NumPy", "fenchel convert train.csv train.npy",
     "svmlight with indices from 0, compressed, to CSV",
@@ -51,3 +51,4 @@ const command command_convert = {
                    "does not grow with the file. The options tell how IN is to be read.",
     .examples = examples, .run = run,
 };
+/* clang-format on */

@@ -37,12 +37,10 @@ static int describe(const fen_model *model, const request *r, const char *path)
 {
     fen_error err;
     char *text = NULL;
-    if (fen_model_json(model, &text, &err))
-        return fail(&err);
+    if (fen_model_json(model, &text, &err)) return fail(&err);
     json_t *json = json_parse(text);
     fen_text_free(text);
-    if (!json)
-        return EXIT_ROOM;
+    if (!json) return EXIT_ROOM;
     if (r->json) {
         json_object_set_new(json, "model", json_text(path));
         return json_print(json);
@@ -57,10 +55,11 @@ static int judge(const fen_model *model, const request *r)
     for (int64_t t = 0; t < fen_model_targets(model); t++) {
         fen_certificate c = fen_model_certificate(model, t);
         if (c.verdict == FEN_VERDICT_LIMIT_REACHED || c.verdict == FEN_VERDICT_STALLED)
-            return complain(EXIT_NO, "the relative gap of target %s is %.2g, above the tolerance "
+            return complain(EXIT_NO,
+                            "the relative gap of target %s is %.2g, above the tolerance "
                             "%.2g (%s); the model was saved",
-                            fen_model_target_name(model, t), c.relative_gap,
-                            r->options.tolerance, fen_verdict_text(c.verdict));
+                            fen_model_target_name(model, t), c.relative_gap, r->options.tolerance,
+                            fen_verdict_text(c.verdict));
     }
     return EXIT_DONE;
 }
@@ -71,22 +70,18 @@ static int fit(const request *r, const char *path)
     fen_model *model = NULL;
     fen_error err;
     int code = EXIT_DONE;
-    fen_status status = fen_table_read(r->operand[0], &r->options, progress_begin(r->quiet),
-                                       &data, &err);
-    if (!status)
-        status = fen_fit(data, &r->options, progress_begin(r->quiet), &model, &err);
+    fen_status status =
+        fen_table_read(r->operand[0], &r->options, progress_begin(r->quiet), &data, &err);
+    if (!status) status = fen_fit(data, &r->options, progress_begin(r->quiet), &model, &err);
     fen_table_free(data);
     progress_end();
     if (!status && interrupted())
         code = complain(EXIT_INTERRUPTED, "interrupted; nothing was saved");
     else if (!status)
         status = fen_model_save(model, path, &err);
-    if (status)
-        code = fail(&err);
-    if (code == EXIT_DONE)
-        code = describe(model, r, path);
-    if (code == EXIT_DONE)
-        code = judge(model, r);
+    if (status) code = fail(&err);
+    if (code == EXIT_DONE) code = describe(model, r, path);
+    if (code == EXIT_DONE) code = judge(model, r);
     fen_model_free(model);
     return code;
 }
@@ -100,15 +95,14 @@ static int run(const request *r)
     if (r->output && strcmp(r->output, "-") == 0)
         return complain(EXIT_USAGE, "a model is not written to standard output; name a file");
     char *path = r->output ? strdup(r->output) : model_path(data);
-    if (!path)
-        return complain(EXIT_ROOM, "out of memory for the name of the model");
+    if (!path) return complain(EXIT_ROOM, "out of memory for the name of the model");
     int code = check_output(path, (const char *const[]){ data, NULL });
-    if (code == EXIT_DONE)
-        code = fit(r, path);
+    if (code == EXIT_DONE) code = fit(r, path);
     free(path);
     return code;
 }
 
+/* clang-format off */
 static const char *const examples[] = {
     "everything is chosen and printed; the model is train.fen", "fenchel fit train.csv",
     "two targets by name, a lambda searched over a grid",
@@ -121,10 +115,11 @@ static const char *const examples[] = {
 const command command_fit = {
     .name = "fit", .operands = "DATA", .operand_count = 1,
     .output = "MODEL", .output_help = "where the model goes (default: DATA with .fen)",
-    .summary = "train; whatever is not given is chosen and printed",
+    .summary = "train; what is not given is chosen and shown",
     .description = "Fits a kernel model to the rows of DATA and saves it with a certificate: a "
                    "lower bound on what any function could reach, computed apart from the "
                    "solver. Values of gamma and lambda that are not given are chosen by "
                    "leave-one-out scores.",
     .examples = examples, .run = run,
 };
+/* clang-format on */

@@ -7,8 +7,7 @@ static int unknown_generator(const char *name)
 {
     const char *names[64] = { NULL };
     for (int i = 0; i < 63 && (names[i] = fen_list("generator", i, NULL)) != NULL; i++)
-        if (strcmp(names[i], name) == 0)
-            return EXIT_DONE;
+        if (strcmp(names[i], name) == 0) return EXIT_DONE;
     const char *near = nearest(name, names);
     if (near)
         return complain(EXIT_USAGE, "there is no generator \"%s\"; did you mean %s?", name, near);
@@ -24,8 +23,7 @@ int report_table(const request *r, int64_t rows, int64_t columns, const char *pa
         json_object_set_new(json, "path", json_text(path));
         return json_print(json);
     }
-    if (!r->quiet)
-        printf("%s: %" PRId64 " rows\n", path, rows);
+    if (!r->quiet) printf("%s: %" PRId64 " rows\n", path, rows);
     return EXIT_DONE;
 }
 
@@ -37,14 +35,12 @@ static int run(const request *r)
     if (to_stdout && r->json)
         return complain(EXIT_USAGE, "generate --json needs -o OUT: standard output is taken");
     int code = unknown_generator(r->operand[0]);
-    if (code == EXIT_DONE)
-        code = check_output(r->output, (const char *const[]){ NULL });
-    if (code != EXIT_DONE)
-        return code;
+    if (code == EXIT_DONE) code = check_output(r->output, (const char *const[]){ NULL });
+    if (code != EXIT_DONE) return code;
     fen_status status = fen_table_generate(r->operand[0], &r->options, &table, &err);
     if (!status)
-        status = fen_table_write(table, to_stdout ? "-" : r->output, to_stdout ? "csv" : NULL,
-                                 &err);
+        status =
+            fen_table_write(table, to_stdout ? "-" : r->output, to_stdout ? "csv" : NULL, &err);
     if (status)
         code = fail(&err);
     else if (!to_stdout)
@@ -53,6 +49,7 @@ static int run(const request *r)
     return code;
 }
 
+/* clang-format off */
 static const char *const examples[] = {
     "500 rows of Friedman's function of ten inputs", "fenchel generate friedman -o friedman.csv",
     "the same function without noise, other rows",
@@ -69,3 +66,4 @@ const command command_generate = {
                    "same seed gives the same rows on every machine.",
     .examples = examples, .operand_list = "generator", .run = run,
 };
+/* clang-format on */

@@ -6,8 +6,7 @@ static void print_info(const json_t *json, const fen_model *model)
 {
     char time[32];
     report_data(json, NULL);
-    report("Inputs", "%" PRId64 " columns of the file, matched by name",
-           fen_model_inputs(model));
+    report("Inputs", "%" PRId64 " columns of the file, matched by name", fen_model_inputs(model));
     report_choice(json);
     report_objective(json);
     report_certificate(json);
@@ -22,8 +21,7 @@ static int run(const request *r)
     fen_error err;
     char *text = NULL;
     fen_status status = fen_model_load(r->operand[0], &model, &err);
-    if (!status)
-        status = fen_model_json(model, &text, &err);
+    if (!status) status = fen_model_json(model, &text, &err);
     json_t *json = status ? NULL : json_parse(text);
     int code = status ? fail(&err) : json ? EXIT_DONE : EXIT_ROOM;
     if (json && r->json)
@@ -36,6 +34,7 @@ static int run(const request *r)
     return code;
 }
 
+/* clang-format off */
 static const char *const examples[] = {
     "objective, certificate and how gamma and lambda were chosen", "fenchel info train.fen",
     "one number out of it", "fenchel info train.fen --json | jq .lambda",
@@ -49,3 +48,4 @@ const command command_info = {
                    "selection that are stored in MODEL.",
     .examples = examples, .run = run,
 };
+/* clang-format on */

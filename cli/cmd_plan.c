@@ -36,14 +36,12 @@ static int run(const request *r)
     fen_table *data = NULL;
     fen_plan plan;
     fen_error err;
-    fen_status status = fen_table_read(r->operand[0], &r->options, progress_begin(r->quiet),
-                                       &data, &err);
-    if (!status)
-        status = fen_plan_fit(data, &r->options, &plan, &err);
+    fen_status status =
+        fen_table_read(r->operand[0], &r->options, progress_begin(r->quiet), &data, &err);
+    if (!status) status = fen_plan_fit(data, &r->options, &plan, &err);
     fen_table_free(data);
     progress_end();
-    if (status)
-        return fail(&err);
+    if (status) return fail(&err);
     int code = EXIT_DONE;
     if (r->json)
         code = json_print(plan_json(&plan));
@@ -54,6 +52,7 @@ static int run(const request *r)
     return code;
 }
 
+/* clang-format off */
 static const char *const examples[] = {
     "would it run here?", "fenchel plan big.csv",
     "would it run on a machine with 64 GB?", "fenchel plan big.csv --memory 64G",
@@ -62,9 +61,10 @@ static const char *const examples[] = {
 
 const command command_plan = {
     .name = "plan", .operands = "DATA", .operand_count = 1,
-    .summary = "memory, time and method of a fit, without running it",
+    .summary = "memory, time and method of a fit, not run",
     .description = "Says what fit would do with the same options, how much memory it would take "
                    "at its peak and about how long it would run. Exit code 5 if it would not "
                    "fit in memory.",
     .examples = examples, .run = run,
 };
+/* clang-format on */

@@ -9,21 +9,22 @@
 #include <string.h>
 #include "cli.h"
 
-typedef struct quality { double count, squares, absolutes, mean, spread; } quality;
+typedef struct quality {
+    double count, squares, absolutes, mean, spread;
+} quality;
 
 typedef struct job {
     const request *r;
     fen_model *model;
-    int64_t  targets, rows;
-    quality *quality;               /* one per target */
-    json_t  *predictions;           /* NULL: they go to the sink */
-    sink     sink;
+    int64_t targets, rows;
+    quality *quality;    /* one per target */
+    json_t *predictions; /* NULL: they go to the sink */
+    sink sink;
 } job;
 
 static void judge(quality *q, double label, double score)
 {
-    if (isnan(label))
-        return;
+    if (isnan(label)) return;
     double error = label - score, step = label - q->mean;
     q->count++;
     q->squares += error * error;
@@ -43,24 +44,19 @@ static void write_name(FILE *out, const char *name)
     int quote = strpbrk(name, ",\"\r\n") != NULL;
     fputs(quote ? "\"prediction_" : "prediction_", out);
     for (; *name; name++) {
-        if (*name == '"')
-            fputc('"', out);
+        if (*name == '"') fputc('"', out);
         fputc(*name, out);
     }
-    if (quote)
-        fputc('"', out);
+    if (quote) fputc('"', out);
 }
 
 static void write_header(const job *j)
 {
     FILE *out = j->sink.stream;
-    if (j->predictions)
-        return;
-    if (j->targets == 1)
-        fputs("prediction", out);
+    if (j->predictions) return;
+    if (j->targets == 1) fputs("prediction", out);
     for (int64_t t = 0; j->targets > 1 && t < j->targets; t++) {
-        if (t > 0)
-            fputc(',', out);
+        if (t > 0) fputc(',', out);
         write_name(out, fen_model_target_name(j->model, t));
     }
     fputc('\n', out);
@@ -109,17 +105,14 @@ static int predict_stream(job *j, fen_stream *stream, const fen_host *host)
     int code = EXIT_DONE;
     write_header(j);
     while (code == EXIT_DONE) {
-        if (fen_stream_next(stream, &block, &err))
-            return fail(&err);
-        if (!block)
-            break;
+        if (fen_stream_next(stream, &block, &err)) return fail(&err);
+        if (!block) break;
         code = predict_block(j, block);
         fen_table_free(block);
         block = NULL;
         if (host->progress(host->user, "predicting", fen_stream_fraction(stream)))
             code = complain(EXIT_INTERRUPTED, "interrupted; no output was written");
-        if (ferror(j->sink.stream))
-            break;                              /* closing the sink says why */
+        if (ferror(j->sink.stream)) break; /* closing the sink says why */
     }
     if (code == EXIT_DONE && j->rows == 0)
         code = complain(EXIT_DATA, "%s holds no rows to predict", j->r->operand[1]);
@@ -182,8 +175,7 @@ static int predict(job *j)
     j->quality = calloc((size_t)j->targets, sizeof *j->quality);
     if (!j->quality)
         return complain(EXIT_ROOM, "out of memory for %" PRId64 " targets", j->targets);
-    if (fen_stream_open(j->r->operand[1], &j->r->options, &stream, &err))
-        return fail(&err);
+    if (fen_stream_open(j->r->operand[1], &j->r->options, &stream, &err)) return fail(&err);
     int code = sink_open(&j->sink, j->r->output);
     if (code == EXIT_DONE) {
         code = predict_stream(j, stream, progress_begin(j->r->quiet));
@@ -191,10 +183,8 @@ static int predict(job *j)
         code = sink_close(&j->sink, code);
     }
     fen_stream_close(stream);
-    if (code != EXIT_DONE)
-        return code;
-    if (j->r->json)
-        return print_json(j);
+    if (code != EXIT_DONE) return code;
+    if (j->r->json) return print_json(j);
     say_quality(j);
     return EXIT_DONE;
 }
@@ -204,12 +194,9 @@ static int run(const request *r)
     job j = { .r = r };
     fen_error err;
     int code = check_output(r->output, (const char *const[]){ r->operand[0], r->operand[1], NULL });
-    if (code != EXIT_DONE)
-        return code;
-    if (fen_model_load(r->operand[0], &j.model, &err))
-        return fail(&err);
-    if (r->json && !r->output)
-        j.predictions = json_array();
+    if (code != EXIT_DONE) return code;
+    if (fen_model_load(r->operand[0], &j.model, &err)) return fail(&err);
+    if (r->json && !r->output) j.predictions = json_array();
     code = predict(&j);
     json_decref(j.predictions);
     free(j.quality);
@@ -217,6 +204,7 @@ static int run(const request *r)
     return code;
 }
 
+/* clang-format off */
 static const char *const examples[] = {
     "one column, \"prediction\", a line per row of new.csv", "fenchel predict train.fen new.csv",
     "into a file; the error is printed when test.csv holds the target",
@@ -233,3 +221,4 @@ const command command_predict = {
                    "too, the errors are reported on standard error.",
     .examples = examples, .run = run,
 };
+/* clang-format on */

@@ -6,11 +6,9 @@
 /* Entry of every certificate as one number, or an array for several targets. */
 static json_t *pick(const fen_certificate *c, int64_t count, double (*of)(const fen_certificate *))
 {
-    if (count == 1)
-        return json_number(of(c));
+    if (count == 1) return json_number(of(c));
     json_t *array = json_array();
-    for (int64_t t = 0; t < count; t++)
-        json_array_append_new(array, json_number(of(&c[t])));
+    for (int64_t t = 0; t < count; t++) json_array_append_new(array, json_number(of(&c[t])));
     return array;
 }
 static double primal_of(const fen_certificate *c) { return c->primal; }
@@ -30,7 +28,9 @@ static int print_json(const fen_certificate *c, int64_t count, int holds)
 }
 
 static void print_row(const char *what, double stored, double now)
-{ printf("  %-18s %20.12g %20.12g\n", what, stored, now); }
+{
+    printf("  %-18s %20.12g %20.12g\n", what, stored, now);
+}
 
 static void print_target(const fen_model *model, int64_t t, const fen_certificate *now)
 {
@@ -51,8 +51,7 @@ static int answer(const request *r, const fen_model *model, const fen_certificat
     if (r->json)
         code = print_json(now, targets, holds);
     else {
-        for (int64_t t = 0; t < targets; t++)
-            print_target(model, t, &now[t]);
+        for (int64_t t = 0; t < targets; t++) print_target(model, t, &now[t]);
         printf("The certificate %s (tolerance %.3g).\n", holds ? "holds" : "DOES NOT HOLD",
                r->options.tolerance);
     }
@@ -74,8 +73,8 @@ static int run(const request *r)
     if (!status) {
         now = calloc((size_t)fen_model_targets(model), sizeof *now);
         if (now)
-            status = fen_verify(model, data, &r->options, progress_begin(r->quiet), now, &holds,
-                                &err);
+            status =
+                fen_verify(model, data, &r->options, progress_begin(r->quiet), now, &holds, &err);
     }
     progress_end();
     if (status)
@@ -89,6 +88,7 @@ static int run(const request *r)
     return code;
 }
 
+/* clang-format off */
 static const char *const examples[] = {
     "is train.fen what it claims to be?", "fenchel verify train.fen train.csv",
     "in a script", "fenchel verify train.fen train.csv --json | jq .holds",
@@ -97,9 +97,10 @@ static const char *const examples[] = {
 
 const command command_verify = {
     .name = "verify", .operands = "MODEL DATA", .operand_count = 2,
-    .summary = "recompute the certificate; exit code 1 if it does not hold",
+    .summary = "recompute the certificate; exit code 1: it fails",
     .description = "Computes the certificate of MODEL once more from its definition and the "
                    "training rows in DATA, trusting nothing but the numbers in the model. Other "
                    "rows than those of the training give exit code 3.",
     .examples = examples, .run = run,
 };
+/* clang-format on */

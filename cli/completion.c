@@ -24,20 +24,19 @@ static void put_list(const char *kind)
 static int put_choices(const fen_option *o)
 {
     if (fen_list(o->name, 0, NULL)) {
-        if (strcmp(o->initial, "auto") == 0)
-            fputs("auto ", stdout);
+        if (strcmp(o->initial, "auto") == 0) fputs("auto ", stdout);
         put_list(o->name);
         return 1;
     }
-    if (!o->argument || !strchr(o->argument, '|'))
-        return 0;
-    for (const char *at = o->argument; *at; at++)
-        putchar(*at == '|' ? ' ' : *at);
+    if (!o->argument || !strchr(o->argument, '|')) return 0;
+    for (const char *at = o->argument; *at; at++) putchar(*at == '|' ? ' ' : *at);
     return 1;
 }
 
 static int has_choices(const fen_option *o)
-{ return fen_list(o->name, 0, NULL) || (o->argument && strchr(o->argument, '|')); }
+{
+    return fen_list(o->name, 0, NULL) || (o->argument && strchr(o->argument, '|'));
+}
 
 /* ---- bash -------------------------------------------------------------------------- */
 
@@ -46,8 +45,7 @@ static void bash_command(const command *c)
     const fen_option *o;
     printf("        %s) options='--json --quiet --help%s", c->name, c->output ? " --output" : "");
     for (int32_t i = 0; (o = fen_option_at(i)) != NULL; i++)
-        if (option_applies(o, c))
-            printf(" --%s", o->name);
+        if (option_applies(o, c)) printf(" --%s", o->name);
     fputs("'", stdout);
     if (c->operand_list) {
         fputs("; operands='", stdout);
@@ -66,9 +64,9 @@ static int bash(void)
           "    local options='' operands='' choices=''\n"
           "    COMPREPLY=()\n"
           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-          "        COMPREPLY=($(compgen -W 'help --help --version --man --completion", stdout);
-    for (int i = 0; commands[i]; i++)
-        printf(" %s", commands[i]->name);
+          "        COMPREPLY=($(compgen -W 'help --help --version --man --completion",
+          stdout);
+    for (int i = 0; commands[i]; i++) printf(" %s", commands[i]->name);
     puts("' -- \"$word\"))\n"
          "        return\n"
          "    fi\n"
@@ -86,8 +84,7 @@ static int bash(void)
          "        return\n"
          "    fi\n"
          "    case ${COMP_WORDS[1]} in");
-    for (int i = 0; commands[i]; i++)
-        bash_command(commands[i]);
+    for (int i = 0; commands[i]; i++) bash_command(commands[i]);
     puts("    esac\n"
          "    case $word in\n"
          "        -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
@@ -131,8 +128,7 @@ static void zsh_command(const command *c)
     for (int i = 0; i < OWN_COUNT; i++)
         printf(" \\\n            '--%s[%s]'", own_options[i].name, own_options[i].help);
     for (int32_t i = 0; (o = fen_option_at(i)) != NULL; i++)
-        if (option_applies(o, c))
-            zsh_option(o);
+        if (option_applies(o, c)) zsh_option(o);
     fputs(" \\\n            '*:operand:", stdout);
     if (c->operand_list) {
         fputs("(", stdout);
@@ -162,8 +158,7 @@ static int zsh(void)
          "    shift words\n"
          "    (( CURRENT-- ))\n"
          "    case $words[1] in");
-    for (int i = 0; commands[i]; i++)
-        zsh_command(commands[i]);
+    for (int i = 0; commands[i]; i++) zsh_command(commands[i]);
     puts("    esac\n"
          "}\n"
          "_fenchel \"$@\"");
@@ -175,12 +170,10 @@ static int zsh(void)
 static void fish_line(const command *c, char letter, const char *name, const char *help)
 {
     printf("complete -c fenchel -n '__fish_seen_subcommand_from %s' -l %s", c->name, name);
-    if (letter)
-        printf(" -s %c", letter);
+    if (letter) printf(" -s %c", letter);
     fputs(" -d '", stdout);
-    for (const char *at = help; *at; at++) {           /* fish escapes by backslash */
-        if (*at == '\'' || *at == '\\')
-            putchar('\\');
+    for (const char *at = help; *at; at++) { /* fish escapes by backslash */
+        if (*at == '\'' || *at == '\\') putchar('\\');
         putchar(*at);
     }
     fputs("'", stdout);
@@ -201,8 +194,7 @@ static void fish_command(const command *c)
         putchar('\n');
     }
     for (int32_t i = 0; (o = fen_option_at(i)) != NULL; i++) {
-        if (!option_applies(o, c))
-            continue;
+        if (!option_applies(o, c)) continue;
         fish_line(c, 0, o->name, o->help);
         if (o->argument) {
             fputs(" -x -a '", stdout);
@@ -221,19 +213,22 @@ static void fish_command(const command *c)
 static int fish(void)
 {
     puts("# fish completion for fenchel");
-    for (int i = 0; commands[i]; i++)
-        fish_command(commands[i]);
+    for (int i = 0; commands[i]; i++) fish_command(commands[i]);
     return EXIT_DONE;
 }
 
-static const struct { const char *name; int (*print)(void); } shells[] = {
-    { "bash", bash }, { "zsh", zsh }, { "fish", fish },
+static const struct {
+    const char *name;
+    int (*print)(void);
+} shells[] = {
+    { "bash", bash },
+    { "zsh", zsh },
+    { "fish", fish },
 };
 
 int print_completion(const char *shell)
 {
     for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++)
-        if (strcmp(shells[i].name, shell) == 0)
-            return shells[i].print();
+        if (strcmp(shells[i].name, shell) == 0) return shells[i].print();
     return complain(EXIT_USAGE, "--completion needs one of bash, zsh, fish, not \"%s\"", shell);
 }

@@ -11,16 +11,14 @@
 static size_t ending(const char *path, size_t length)
 {
     for (size_t i = length; i > 1 && path[i - 1] != '/'; i--)
-        if (path[i - 1] == '.')
-            return path[i - 2] == '/' ? length : i - 1;
+        if (path[i - 1] == '.') return path[i - 2] == '/' ? length : i - 1;
     return length;
 }
 
 char *model_path(const char *data)
 {
     size_t length = strlen(data);
-    if (length > 3 && strcmp(data + length - 3, ".gz") == 0)
-        length -= 3;
+    if (length > 3 && strcmp(data + length - 3, ".gz") == 0) length -= 3;
     length = ending(data, length);
     char *path = malloc(length + sizeof ".fen");
     if (path) {
@@ -35,33 +33,35 @@ static char *temporary_name(const char *path)
 {
     size_t size = strlen(path) + 32;
     char *name = malloc(size);
-    if (name)
-        snprintf(name, size, "%s.tmp-%ld", path, (long)getpid());
+    if (name) snprintf(name, size, "%s.tmp-%ld", path, (long)getpid());
     return name;
 }
 
 static int create(const char *name)
-{ return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }
+{
+    return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
 
 static int is_standard_output(const char *path) { return !path || strcmp(path, "-") == 0; }
 
 static int cannot_write(const char *path)
-{ return complain(EXIT_FILE, "%s cannot be written: %s", path, strerror(errno)); }
+{
+    return complain(EXIT_FILE, "%s cannot be written: %s", path, strerror(errno));
+}
 
 int check_output(const char *path, const char *const *inputs)
 {
     struct stat out, in;
-    if (is_standard_output(path))
-        return EXIT_DONE;
+    if (is_standard_output(path)) return EXIT_DONE;
     int exists = stat(path, &out) == 0;
     for (int i = 0; exists && inputs[i]; i++)
         if (stat(inputs[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-            return complain(EXIT_USAGE, "the output %s is the input %s; choose another name",
-                            path, inputs[i]);
+            return complain(EXIT_USAGE, "the output %s is the input %s; choose another name", path,
+                            inputs[i]);
     if (exists && S_ISDIR(out.st_mode))
         return complain(EXIT_FILE, "%s is a directory; name a file", path);
     if (exists && !S_ISREG(out.st_mode))
-        return EXIT_DONE;            /* a pipe or a device: only writing will tell */
+        return EXIT_DONE; /* a pipe or a device: only writing will tell */
     char *name = temporary_name(path);
     int file = name ? create(name) : -1;
     int code = file < 0 ? cannot_write(path) : EXIT_DONE;
@@ -77,8 +77,7 @@ int sink_open(sink *s, const char *path)
 {
     struct stat out;
     *s = (sink){ .stream = stdout, .path = path };
-    if (is_standard_output(path))
-        return EXIT_DONE;
+    if (is_standard_output(path)) return EXIT_DONE;
     if (stat(path, &out) == 0 && !S_ISREG(out.st_mode)) {
         s->stream = fopen(path, "we");
         return s->stream ? EXIT_DONE : cannot_write(path);
@@ -103,8 +102,7 @@ int sink_open(sink *s, const char *path)
 static int finish(sink *s)
 {
     int written = fflush(s->stream) == 0 && !ferror(s->stream);
-    if (written && s->temporary)
-        written = fsync(fileno(s->stream)) == 0;
+    if (written && s->temporary) written = fsync(fileno(s->stream)) == 0;
     int reason = errno;
     if (fclose(s->stream) != 0 && written) {
         written = 0;
@@ -120,14 +118,12 @@ static int finish(sink *s)
 
 int sink_close(sink *s, int code)
 {
-    if (s->stream == stdout)
-        return code;                 /* main looks at it last */
+    if (s->stream == stdout) return code; /* main looks at it last */
     if (code == EXIT_DONE)
         code = finish(s);
     else
         fclose(s->stream);
-    if (s->temporary && code != EXIT_DONE)
-        unlink(s->temporary);
+    if (s->temporary && code != EXIT_DONE) unlink(s->temporary);
     remove_when_ended("");
     free(s->temporary);
     return code;

@@ -14,10 +14,12 @@ const char *usage_text(const command *c, char out[USAGE_MAX])
 void print_overview(FILE *out)
 {
     char usage[USAGE_MAX];
-    fprintf(out, "fenchel %s: regularized kernel learning, every answer with a certificate\n\n"
-            "usage: fenchel COMMAND ... [OPTIONS]\n\n", fen_version());
+    fprintf(out,
+            "fenchel %s: regularized kernel learning, every answer with a certificate\n\n"
+            "usage: fenchel COMMAND ... [OPTIONS]\n\n",
+            fen_version());
     for (int i = 0; commands[i]; i++)
-        fprintf(out, "  %-26s %s\n", usage_text(commands[i], usage), commands[i]->summary);
+        fprintf(out, "  %-28s %s\n", usage_text(commands[i], usage), commands[i]->summary);
     fputs("\n"
           "  fenchel COMMAND --help       options and examples of a command\n"
           "  fenchel --man                everything, as a man page\n"
@@ -26,7 +28,8 @@ void print_overview(FILE *out)
           "Start here:\n"
           "  fenchel generate friedman -o friedman.csv\n"
           "  fenchel fit friedman.csv\n\n"
-          "Exit codes:\n", out);
+          "Exit codes:\n",
+          out);
     for (int i = 0; exit_codes[i].meaning; i++)
         fprintf(out, "  %3d  %s\n", exit_codes[i].code, exit_codes[i].meaning);
 }
@@ -35,7 +38,7 @@ static void print_examples(const command *c, FILE *out)
 {
     fputs("\nExamples:\n", out);
     for (int i = 0; c->examples[i]; i += 2)
-        fprintf(out, "  %s\n      %s\n", c->examples[i + 1], c->examples[i]);
+        fprintf(out, "  # %s\n  %s\n", c->examples[i], c->examples[i + 1]);
 }
 
 int print_command_help(const command *c, FILE *out)

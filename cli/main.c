@@ -7,6 +7,7 @@
 #include <string.h>
 #include "cli.h"
 
+/* clang-format off */
 const command *const commands[] = {
     &command_fit, &command_predict, &command_select, &command_verify,
     &command_plan, &command_generate, &command_convert, &command_info, NULL
@@ -28,6 +29,7 @@ static const int exit_of_status[FEN_STATUS_COUNT] = {
     [FEN_IO] = EXIT_FILE,       [FEN_MEMORY] = EXIT_ROOM,    [FEN_STOPPED] = EXIT_INTERRUPTED,
     [FEN_LIMIT] = EXIT_NO,
 };
+/* clang-format on */
 
 int complain(int code, const char *format, ...)
 {
@@ -41,22 +43,19 @@ int complain(int code, const char *format, ...)
     return code;
 }
 
-int fail(const fen_error *err)
-{ return complain(exit_of_status[err->status], "%s", err->message); }
+int fail(const fen_error *err) { return complain(exit_of_status[err->status], "%s", err->message); }
 
 const command *find_command(const char *name)
 {
     for (int i = 0; commands[i]; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+        if (strcmp(commands[i]->name, name) == 0) return commands[i];
     return NULL;
 }
 
 static int unknown_command(const char *name)
 {
     const char *names[32] = { NULL };
-    for (int i = 0; commands[i] && i < 31; i++)
-        names[i] = commands[i]->name;
+    for (int i = 0; commands[i] && i < 31; i++) names[i] = commands[i]->name;
     const char *near = nearest(name, names);
     if (near)
         return complain(EXIT_USAGE, "there is no command \"%s\"; did you mean %s?", name, near);
@@ -67,8 +66,7 @@ static int run_command(const command *c, int argc, const char **argv)
 {
     request r;
     int code = request_read(&r, c, argc, argv);
-    if (code == EXIT_DONE)
-        code = r.help ? print_command_help(c, stdout) : c->run(&r);
+    if (code == EXIT_DONE) code = r.help ? print_command_help(c, stdout) : c->run(&r);
     progress_end();
     request_free(&r);
     return code;
@@ -76,10 +74,8 @@ static int run_command(const command *c, int argc, const char **argv)
 
 static int help(int argc, const char **argv)
 {
-    if (argc > 2 && !find_command(argv[2]))
-        return unknown_command(argv[2]);
-    if (argc > 2)
-        return print_command_help(find_command(argv[2]), stdout);
+    if (argc > 2 && !find_command(argv[2])) return unknown_command(argv[2]);
+    if (argc > 2) return print_command_help(find_command(argv[2]), stdout);
     print_overview(stdout);
     return EXIT_DONE;
 }
@@ -87,16 +83,13 @@ static int help(int argc, const char **argv)
 static int dispatch(int argc, const char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
-    if (argc < 2)
-        return complain(EXIT_USAGE, "which command? see fenchel --help");
+    if (argc < 2) return complain(EXIT_USAGE, "which command? see fenchel --help");
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return help(argc, argv);
     if (strcmp(word, "--version") == 0)
         return printf("fenchel %s\n", fen_version()) < 0 ? EXIT_FILE : EXIT_DONE;
-    if (strcmp(word, "--man") == 0)
-        return print_manual();
-    if (strcmp(word, "--completion") == 0)
-        return print_completion(argc > 2 ? argv[2] : "");
+    if (strcmp(word, "--man") == 0) return print_manual();
+    if (strcmp(word, "--completion") == 0) return print_completion(argc > 2 ? argv[2] : "");
     const command *c = find_command(word);
     return c ? run_command(c, argc - 1, argv + 1) : unknown_command(word);
 }

@@ -2,11 +2,12 @@
 #include <string.h>
 #include "cli.h"
 
+#define REVISED "2026-11-15" /* the text, not the build: builds are reproducible */
+
 /* roff: backslashes and hyphens are escaped, a leading dot or quote is protected. */
 static void put(const char *text)
 {
-    if (text[0] == '.' || text[0] == '\'')
-        fputs("\\&", stdout);
+    if (text[0] == '.' || text[0] == '\'') fputs("\\&", stdout);
     for (; *text; text++)
         if (*text == '\\')
             fputs("\\e", stdout);
@@ -29,16 +30,14 @@ static void put_synopsis(const command *c)
     put(c->name);
     fputs("\\fR ", stdout);
     put_line("\\fI", c->operands, "\\fR");
-    if (c->output)
-        put_line("[\\fB\\-o\\fR \\fI", c->output, "\\fR]");
+    if (c->output) put_line("[\\fB\\-o\\fR \\fI", c->output, "\\fR]");
     puts("[\\fIOPTIONS\\fR]");
 }
 
 static void put_option(const char *letter, const char *name, const char *argument)
 {
     puts(".TP");
-    if (letter)
-        put_line("\\fB\\-", letter, "\\fR,");
+    if (letter) put_line("\\fB\\-", letter, "\\fR,");
     fputs("\\fB\\-\\-", stdout);
     put(name);
     fputs("\\fR", stdout);
@@ -73,8 +72,7 @@ static void put_library_options(void)
     for (int32_t i = 0; (o = fen_option_at(i)) != NULL; i++) {
         put_option(NULL, o->name, o->argument);
         put_line("", o->help, ".");
-        if (o->argument && o->initial[0])
-            put_line("Default: \\fB", o->initial, "\\fR.");
+        if (o->argument && o->initial[0]) put_line("Default: \\fB", o->initial, "\\fR.");
         put_line("Commands: ", o->commands, ".");
         put_choices(o->name);
     }
@@ -86,8 +84,7 @@ static void put_option_names(const command *c)
     puts(".PP\nOptions:");
     const fen_option *o;
     for (int32_t i = 0; (o = fen_option_at(i)) != NULL; i++)
-        if (option_applies(o, c))
-            put_line("\\fB\\-\\-", o->name, "\\fR,");
+        if (option_applies(o, c)) put_line("\\fB\\-\\-", o->name, "\\fR,");
     for (int i = 0; i < OWN_COUNT; i++)
         put_line("\\fB\\-\\-", own_options[i].name, i + 1 < OWN_COUNT ? "\\fR," : "\\fR.");
 }
@@ -130,7 +127,7 @@ static void put_files(void)
 
 int print_manual(void)
 {
-    puts(".TH FENCHEL 1");
+    printf(".TH FENCHEL 1 " REVISED " \"fenchel %s\"\n", fen_version());
     puts(".SH NAME\nfenchel \\- regularized kernel learning with optimality certificates");
     puts(".SH SYNOPSIS");
     for (int i = 0; commands[i]; i++) {
@@ -148,8 +145,7 @@ int print_manual(void)
          "Wherever a value may be searched it is \\fBauto\\fR, a number, a fraction like 1/3,\n"
          "a list like 0.1,1,10 or a grid low:high:count with equal ratios.\n"
          ".SH COMMANDS");
-    for (int i = 0; commands[i]; i++)
-        put_command(commands[i]);
+    for (int i = 0; commands[i]; i++) put_command(commands[i]);
     puts(".SH OPTIONS");
     put_own_options();
     put_library_options();

@@ -12,11 +12,9 @@ json_t *json_number(double value) { return isfinite(value) ? json_real(value) : 
 
 json_t *json_numbers(const double *values, int64_t count)
 {
-    if (count == 1)
-        return json_number(values[0]);
+    if (count == 1) return json_number(values[0]);
     json_t *array = json_array();
-    for (int64_t i = 0; i < count; i++)
-        json_array_append_new(array, json_number(values[i]));
+    for (int64_t i = 0; i < count; i++) json_array_append_new(array, json_number(values[i]));
     return array;
 }
 
@@ -25,10 +23,8 @@ json_t *json_text(const char *text)
     json_t *string = json_string(text);
     char *copy = string ? NULL : strdup(text);
     for (char *at = copy; at && *at; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    if (copy)
-        string = json_string(copy);
+        if ((unsigned char)*at >= 0x80) *at = '?';
+    if (copy) string = json_string(copy);
     free(copy);
     return string;
 }
@@ -36,8 +32,7 @@ json_t *json_text(const char *text)
 json_t *json_parse(const char *text)
 {
     json_t *object = json_loads(text, 0, NULL);
-    if (!object)
-        complain(EXIT_ROOM, "out of memory while reading a JSON text");
+    if (!object) complain(EXIT_ROOM, "out of memory while reading a JSON text");
     return object;
 }
 
@@ -45,10 +40,9 @@ int json_print(json_t *object)
 {
     int failed = !object || json_dumpf(object, stdout, JSON_REAL_PRECISION(17)) != 0;
     json_decref(object);
-    if (failed && !ferror(stdout))
-        return complain(EXIT_ROOM, "out of memory while writing JSON");
+    if (failed && !ferror(stdout)) return complain(EXIT_ROOM, "out of memory while writing JSON");
     putchar('\n');
-    return EXIT_DONE;                /* main looks at stdout last */
+    return EXIT_DONE; /* main looks at stdout last */
 }
 
 double json_at(const json_t *object, const char *key)
@@ -60,8 +54,7 @@ double json_at(const json_t *object, const char *key)
 double json_at_target(const json_t *object, const char *key, int64_t i)
 {
     const json_t *value = json_object_get(object, key);
-    if (json_is_array(value))
-        value = json_array_get(value, (size_t)i);
+    if (json_is_array(value)) value = json_array_get(value, (size_t)i);
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
@@ -75,8 +68,7 @@ const char *shortest(double value, char out[32])
 {
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(out, 32, "%.*g", digits, value);
-        if (strtod(out, NULL) == value)
-            break;
+        if (strtod(out, NULL) == value) break;
     }
     return out;
 }
@@ -85,8 +77,7 @@ const char *bytes_text(double bytes, char out[32])
 {
     static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB" };
     int unit = 0;
-    for (; bytes >= 1000 && unit < 5; unit++)
-        bytes /= 1000;
+    for (; bytes >= 1000 && unit < 5; unit++) bytes /= 1000;
     snprintf(out, 32, unit > 0 && bytes < 100 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
     return out;
 }
@@ -129,7 +120,7 @@ void print_wrapped(FILE *out, const char *label, const char *text)
         column += word;
         text += word;
         first = 0;
-        if (*text == '\n') {                     /* a new paragraph */
+        if (*text == '\n') { /* a new paragraph */
             fprintf(out, "\n%*s", (int)indent, "");
             column = indent;
             first = 1;

@@ -11,38 +11,35 @@
 #include "cli.h"
 
 static volatile sig_atomic_t stop_asked;
-static char unfinished[4096];   /* path to remove if the process is ended; "": none */
+static char unfinished[4096]; /* path to remove if the process is ended; "": none */
 
 static struct {
     fen_host host;
-    int      visible;           /* stderr is a terminal and nobody said --quiet */
-    int      on_line;           /* something stands on the line */
-    double   started, last;
+    int visible; /* stderr is a terminal and nobody said --quiet */
+    int on_line; /* something stands on the line */
+    double started, last;
 } state;
 
-static void on_stop(int number)          /* calls nothing but async-signal-safe functions */
+static void on_stop(int number) /* calls nothing but async-signal-safe functions */
 {
     static const char text[] =
         "fenchel: stopping after this step; press Ctrl-C again to stop at once\n";
     if (stop_asked) {
-        if (unfinished[0])
-            unlink(unfinished);
+        if (unfinished[0]) unlink(unfinished);
         signal(number, SIG_DFL);
         raise(number);
         return;
     }
     stop_asked = 1;
-    if (state.on_line && write(STDERR_FILENO, "\n", 1) < 0)
-        return;                          /* nowhere to say it */
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        return;
+    if (state.on_line && write(STDERR_FILENO, "\n", 1) < 0) return; /* nowhere to say it */
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
 }
 
 void remove_when_ended(const char *path)
 {
     size_t length = strlen(path);
     unfinished[0] = '\0';
-    if (length < sizeof unfinished) {    /* first character last: never half a name */
+    if (length < sizeof unfinished) { /* first character last: never half a name */
         memcpy(unfinished + 1, path + (length > 0), length);
         unfinished[0] = path[0];
     }
@@ -71,12 +68,11 @@ static int on_progress(void *user, const char *stage, double fraction)
 {
     (void)user;
     double time = now(), passed = time - state.started;
-    if (!state.visible || passed < 0.3 || time - state.last < 0.1 || stop_asked)
-        return stop_asked;
+    if (!state.visible || passed < 0.3 || time - state.last < 0.1 || stop_asked) return stop_asked;
     state.last = time;
     state.on_line = 1;
     fprintf(stderr, "\r\033[K%3.0f%%  %s", 100 * fraction, stage);
-    if (fraction > 0.02 && passed > 1) {          /* before that the estimate is a guess */
+    if (fraction > 0.02 && passed > 1) { /* before that the estimate is a guess */
         char left[32];
         fprintf(stderr, ", %s left", seconds_text(passed * (1 - fraction) / fraction, left));
     }
@@ -95,8 +91,7 @@ const fen_host *progress_begin(int quiet)
 
 void progress_end(void)
 {
-    if (state.on_line)
-        fputs("\r\033[K", stderr);
+    if (state.on_line) fputs("\r\033[K", stderr);
     state.on_line = 0;
     state.visible = 0;
 }

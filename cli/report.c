@@ -33,8 +33,7 @@ static const char *target_name(const json_t *model, int64_t t)
 static const char *verdict(const json_t *model, int64_t t)
 {
     const json_t *value = json_object_get(model, "verdict");
-    if (json_is_array(value))
-        value = json_array_get(value, (size_t)t);
+    if (json_is_array(value)) value = json_array_get(value, (size_t)t);
     return json_string_value(value) ? json_string_value(value) : "";
 }
 
@@ -47,12 +46,10 @@ void report_data(const json_t *model, const char *path)
     for (int64_t t = 0; t < targets && used < sizeof names; t++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", t ? ", " : "",
                                  target_name(model, t));
-    report("Data", "%s%s%.0f rows, %.0f features; target%s %s", path ? path : "",
-           path ? ": " : "", json_at(model, "n"), json_at(model, "d"), targets > 1 ? "s" : "",
-           names);
+    report("Data", "%s%s%.0f rows, %.0f features; target%s %s", path ? path : "", path ? ": " : "",
+           json_at(model, "n"), json_at(model, "d"), targets > 1 ? "s" : "", names);
     const char *note = json_text_at(model, "note");
-    if (note[0])
-        report("", "%s", note);
+    if (note[0]) report("", "%s", note);
 }
 
 /* ---- what was chosen: the best lambda of every gamma ---------------------------------- */
@@ -60,8 +57,7 @@ void report_data(const json_t *model, const char *path)
 static int by_gamma(const void *a, const void *b)
 {
     const point *p = a, *q = b;
-    if (p->gamma != q->gamma)
-        return (p->gamma > q->gamma) - (p->gamma < q->gamma);
+    if (p->gamma != q->gamma) return (p->gamma > q->gamma) - (p->gamma < q->gamma);
     return (p->score > q->score) - (p->score < q->score);
 }
 
@@ -78,16 +74,13 @@ static int64_t best_of_each_gamma(grid *g)
 
 static void choice_table(grid *g)
 {
-    enum { SHOWN = 7 };                       /* the report stays within a screen */
+    enum { SHOWN = 7 }; /* the report stays within a screen */
     point chosen = g->at[g->best];
     int64_t count = best_of_each_gamma(g), at = 0;
-    while (at < count && g->at[at].score != chosen.score)
-        at++;
+    while (at < count && g->at[at].score != chosen.score) at++;
     int64_t first = at - SHOWN / 2;
-    if (first + SHOWN > count)
-        first = count - SHOWN;
-    if (first < 0)
-        first = 0;
+    if (first + SHOWN > count) first = count - SHOWN;
+    if (first < 0) first = 0;
     printf("%*s  %12s  %12s  %s\n", LABEL_WIDTH, "", "gamma", "best lambda", g->kind);
     for (int64_t i = first; i < count && i < first + SHOWN; i++)
         printf("%*s%c %12.4g  %12.4g  %.6g%s\n", LABEL_WIDTH, "", i == at ? '>' : ' ',
@@ -98,38 +91,38 @@ static void choice_table(grid *g)
 void report_choice(const json_t *model)
 {
     grid g;
-    if (!grid_read(&g, model) || g.best < 0)
+    if (!grid_read(&g, model, json_text_at(model, "loss"), target_count(model)) || g.best < 0)
         report("Chosen", "nothing: gamma and lambda were given");
     else {
         double rows = json_at(model, "score_rows");
         char on[64] = "";
         if (rows > 0 && rows < json_at(model, "n"))
             snprintf(on, sizeof on, " on %.0f of the rows", rows);
-        report("Chosen", "among %" PRId64 " pairs of gamma and lambda, by %s%s%s", g.count,
-               g.kind, g.square && target_count(model) == 1 ? " (in units of the target)" : "",
-               on);
+        report("Chosen", "among %" PRId64 " pairs of gamma and lambda, by %s%s%s", g.count, g.kind,
+               g.unit, on);
         choice_table(&g);
     }
     grid_free(&g);
 }
 
 void report_objective(const json_t *model)
-{ report("Objective", "%s", json_text_at(model, "objective")); }
+{
+    report("Objective", "%s", json_text_at(model, "objective"));
+}
 
 /* ---- what is certain ------------------------------------------------------------------- */
 
 static int all_within_tolerance(const json_t *model)
 {
     for (int64_t t = 0; t < target_count(model); t++)
-        if (strcmp(verdict(model, t), "optimal") != 0)
-            return 0;
+        if (strcmp(verdict(model, t), "optimal") != 0) return 0;
     return 1;
 }
 
 void report_certificate(const json_t *model)
 {
-    printf("%-*s%-12s %14s %14s %13s  %s\n", LABEL_WIDTH, "Certificate", "target", "primal",
-           "dual", "relative gap", "verdict");
+    printf("%-*s%-12s %14s %14s %13s  %s\n", LABEL_WIDTH, "Certificate", "target", "primal", "dual",
+           "relative gap", "verdict");
     for (int64_t t = 0; t < target_count(model); t++)
         printf("%*s%-12.12s %14.8g %14.8g %13.2g  %s\n", LABEL_WIDTH, "", target_name(model, t),
                json_at_target(model, "primal", t), json_at_target(model, "dual", t),
@@ -142,8 +135,7 @@ void report_error(const json_t *model)
 {
     double score = json_at(model, "score"), null = json_at_target(model, "null", 0);
     double loss = json_at_target(model, "mean_loss", 0);
-    if (strcmp(json_text_at(model, "loss"), "square") != 0 || target_count(model) > 1)
-        return;
+    if (strcmp(json_text_at(model, "loss"), "square") != 0 || target_count(model) > 1) return;
     if (isfinite(score))
         report("Error", "RMSE %.5g on the training rows (R2 %.4f), %.5g held out (R2 %.4f)",
                sqrt(loss), 1 - loss / null, sqrt(score), 1 - score / null);

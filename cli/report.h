@@ -14,9 +14,11 @@ typedef struct grid {
     int64_t count;
     int64_t best;                 /* -1: no point has a score */
     char    kind[48];             /* "leave-one-out RMSE" */
-    int     square;               /* scores are shown as their roots, in units of the target */
+    int     square;               /* scores are shown as their roots                   */
+    const char *unit;             /* " (in units of the target)", where that is so      */
 } grid;
-int  grid_read(grid *g, const json_t *object);     /* 0: out of memory */
+/* From the "grid" and "score_kind" of a JSON object. 0: out of memory. */
+int  grid_read(grid *g, const json_t *object, const char *loss, int64_t targets);
 void grid_free(grid *g);
 double shown_score(const grid *g, double score);
 int  ascending(const void *a, const void *b);      /* two doubles, for qsort */

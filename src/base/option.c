@@ -13,10 +13,13 @@
 #include "base/text.h"
 
 fen_values fen_value(double given)
-{ return (fen_values){ .choice = FEN_GIVEN, .count = 1, .at = { given } }; }
+{
+    return (fen_values){ .choice = FEN_GIVEN, .count = 1, .at = { given } };
+}
 
 /* ---- the table ------------------------------------------------------------------- */
 
+/* clang-format off */
 #define AT(field) offsetof(fen_options, field)
 #define READ  "fit predict select verify plan convert"
 #define LEARN "fit select plan"
@@ -83,14 +86,14 @@ static const fenp_option table[] = {
         "standard deviation of the noise; auto: the generator's own" },
       &fenp_real_type, AT(noise), 0, FENP_NO_LIMIT, "auto", -1, NULL },
 };
+/* clang-format on */
 enum { ROWS = sizeof table / sizeof table[0] };
 
-const fen_option *fen_option_at(int32_t i)
-{ return i >= 0 && i < ROWS ? &table[i].shown : NULL; }
+const fen_option *fen_option_at(int32_t i) { return i >= 0 && i < ROWS ? &table[i].shown : NULL; }
 
 void fenp_options_fill(fen_options *o)
 {
-    for (int32_t i = 0; i < ROWS; i++)       /* defaults are in range: the test says so */
+    for (int32_t i = 0; i < ROWS; i++) /* defaults are in range: the test says so */
         table[i].type->set(&table[i], (char *)o + table[i].offset, table[i].shown.initial, NULL);
 }
 
@@ -110,8 +113,7 @@ fen_status fen_options_set(fen_options *o, const char *name, const char *value, 
     for (int32_t i = 0; i < ROWS; i++) {
         const fenp_option *r = &table[i];
         names[i] = r->shown.name;
-        if (strcmp(r->shown.name, name) != 0)
-            continue;
+        if (strcmp(r->shown.name, name) != 0) continue;
         if (!value && r->shown.argument)
             return fenp_fail(err, FEN_BAD_CALL, "--%s needs a value: %s", name, r->shown.argument);
         return r->type->set(r, (char *)o + r->offset, value ? value : "", err);
@@ -125,8 +127,7 @@ fen_status fen_options_set(fen_options *o, const char *name, const char *value, 
 
 fen_status fen_options_check(const fen_options *o, fen_error *err)
 {
-    if (!o)
-        return fenp_fail(err, FEN_BAD_CALL, "the options are NULL; use fen_options_default()");
+    if (!o) return fenp_fail(err, FEN_BAD_CALL, "the options are NULL; use fen_options_default()");
     fen_status status = FEN_OK;
     for (int32_t i = 0; i < ROWS && !status; i++)
         status = table[i].type->check(&table[i], (const char *)o + table[i].offset, err);

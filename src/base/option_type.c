@@ -30,8 +30,7 @@ static void describe_range(const fenp_option *r, int whole, char *out, size_t si
         snprintf(range, sizeof range, "from %s to %s", low, high);
     else
         snprintf(range, sizeof range, "at least %s", low);
-    if (r->words)
-        snprintf(word, sizeof word, " or \"%s\"", r->words);
+    if (r->words) snprintf(word, sizeof word, " or \"%s\"", r->words);
     snprintf(out, size, "%s%s%s", whole ? "a whole number " : "", range, word);
 }
 
@@ -49,19 +48,27 @@ static fen_status refuse_number(const fenp_option *r, int whole, double value, f
     return refuse(r, whole, text, err);
 }
 
-static int in_range(const fenp_option *r, double value)      /* false for NaN */
-{ return isfinite(value) && value >= r->low && value <= r->high; }
+static int in_range(const fenp_option *r, double value) /* false for NaN */
+{
+    return isfinite(value) && value >= r->low && value <= r->high;
+}
 
 /* Fields filled by hand may hold the value that the word stands for. */
 static int stands_for_word(const fenp_option *r, double value)
-{ return r->words && (value == r->stands_for || (r->stands_for < 0 && value < 0)); }
+{
+    return r->words && (value == r->stands_for || (r->stands_for < 0 && value < 0));
+}
 
 static int is_the_word(const fenp_option *r, const char *text)
-{ return r->words && strcmp(text, r->words) == 0; }
+{
+    return r->words && strcmp(text, r->words) == 0;
+}
 
 /* What was typed: in range, or a 0 where 0 is what the word stands for. */
 static int typed_in_range(const fenp_option *r, double value)
-{ return in_range(r, value) || (r->words && value == 0 && r->stands_for == 0); }
+{
+    return in_range(r, value) || (r->words && value == 0 && r->stands_for == 0);
+}
 
 /* ---- text and choices --------------------------------------------------------- */
 
@@ -69,8 +76,8 @@ static fen_status check_text(const fenp_option *r, const void *field, fen_error 
 {
     const char *text = *(const char *const *)field;
     if (text == NULL)
-        return fenp_fail(err, FEN_BAD_CALL,
-                         "--%s is NULL; start from fen_options_default()", r->shown.name);
+        return fenp_fail(err, FEN_BAD_CALL, "--%s is NULL; start from fen_options_default()",
+                         r->shown.name);
     return FEN_OK;
 }
 
@@ -84,9 +91,9 @@ static fen_status set_text(const fenp_option *r, void *field, const char *text, 
 
 enum { CHOICES_MAX = 64 };
 typedef struct choices {
-    const char *at[CHOICES_MAX + 1];      /* ends with NULL */
+    const char *at[CHOICES_MAX + 1]; /* ends with NULL */
     int32_t count;
-    char words[256];                      /* the row's own, cut into strings */
+    char words[256]; /* the row's own, cut into strings */
 } choices;
 
 static void collect_choices(const fenp_option *r, choices *c)
@@ -97,11 +104,9 @@ static void collect_choices(const fenp_option *r, choices *c)
     for (char *word = strtok_r(c->words, " ", &rest); word && c->count < CHOICES_MAX;
          word = strtok_r(NULL, " ", &rest))
         c->at[c->count++] = word;
-    const char *help;
     for (int32_t i = 0; r->list && c->count < CHOICES_MAX; i++) {
-        const char *name = fen_list(r->list, i, &help);
-        if (name == NULL)
-            break;
+        const char *name = fen_list(r->list, i, NULL);
+        if (name == NULL) break;
         c->at[c->count++] = name;
     }
     c->at[c->count] = NULL;
@@ -110,12 +115,11 @@ static void collect_choices(const fenp_option *r, choices *c)
 static int matches_choice(const fenp_option *r, const char *choice, const char *text)
 {
     size_t length = strlen(choice);
-    if (length == 0 || choice[length - 1] != ':')
-        return strcmp(choice, text) == 0;
+    if (length == 0 || choice[length - 1] != ':') return strcmp(choice, text) == 0;
     int64_t number;
-    return strncmp(choice, text, length) == 0
-        && fenp_parse_int(text + length, (int64_t)strlen(text + length), &number)
-        && in_range(r, (double)number);
+    return strncmp(choice, text, length) == 0 &&
+           fenp_parse_int(text + length, (int64_t)strlen(text + length), &number) &&
+           in_range(r, (double)number);
 }
 
 static fen_status refuse_choice(const fenp_option *r, const choices *c, const char *text,
@@ -129,14 +133,14 @@ static fen_status refuse_choice(const fenp_option *r, const choices *c, const ch
     size_t used = 0;
     for (int32_t i = 0; i < c->count && used < sizeof known; i++) {
         const char *number = c->at[i][strlen(c->at[i]) - 1] == ':' ? "K" : "";
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s%s",
-                                 i > 0 ? ", " : "", c->at[i], number);
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s%s", i > 0 ? ", " : "",
+                                 c->at[i], number);
     }
     if (r->high > 0 && used < sizeof known)
-        snprintf(known + used, sizeof known - used, " with K from %d to %d",
-                 (int)r->low, (int)r->high);
-    return fenp_fail(err, FEN_BAD_CALL, "--%s \"%s\" is unknown; it may be %s",
-                     r->shown.name, text, known);
+        snprintf(known + used, sizeof known - used, " with K from %d to %d", (int)r->low,
+                 (int)r->high);
+    return fenp_fail(err, FEN_BAD_CALL, "--%s \"%s\" is unknown; it may be %s", r->shown.name, text,
+                     known);
 }
 
 static fen_status set_choice(const fenp_option *r, void *field, const char *text, fen_error *err)
@@ -165,8 +169,8 @@ static fen_status parse_whole(const fenp_option *r, const char *text, int64_t *v
 {
     if (is_the_word(r, text))
         *value = (int64_t)r->stands_for;
-    else if (!fenp_parse_int(text, (int64_t)strlen(text), value)
-             || !typed_in_range(r, (double)*value))
+    else if (!fenp_parse_int(text, (int64_t)strlen(text), value) ||
+             !typed_in_range(r, (double)*value))
         return refuse(r, 1, text, err);
     return FEN_OK;
 }
@@ -182,32 +186,33 @@ static fen_status set_int32(const fenp_option *r, void *field, const char *text,
 {
     int64_t value;
     fen_status status = parse_whole(r, text, &value, err);
-    if (!status)
-        *(int32_t *)field = (int32_t)value;      /* ranges of this type lie within int32_t */
+    if (!status) *(int32_t *)field = (int32_t)value; /* ranges of this type lie within int32_t */
     return status;
 }
 
 static fen_status check_int32(const fenp_option *r, const void *field, fen_error *err)
-{ return check_whole(r, *(const int32_t *)field, err); }
+{
+    return check_whole(r, *(const int32_t *)field, err);
+}
 
 static fen_status set_int64(const fenp_option *r, void *field, const char *text, fen_error *err)
 {
     int64_t value;
     fen_status status = parse_whole(r, text, &value, err);
-    if (!status)
-        *(int64_t *)field = value;
+    if (!status) *(int64_t *)field = value;
     return status;
 }
 
 static fen_status check_int64(const fenp_option *r, const void *field, fen_error *err)
-{ return check_whole(r, *(const int64_t *)field, err); }
+{
+    return check_whole(r, *(const int64_t *)field, err);
+}
 
 static fen_status set_seed(const fenp_option *r, void *field, const char *text, fen_error *err)
 {
     int64_t value;
     fen_status status = parse_whole(r, text, &value, err);
-    if (!status)
-        *(uint64_t *)field = (uint64_t)value;
+    if (!status) *(uint64_t *)field = (uint64_t)value;
     return status;
 }
 
@@ -216,7 +221,7 @@ static fen_status check_seed(const fenp_option *r, const void *field, fen_error 
     (void)r;
     (void)field;
     (void)err;
-    return FEN_OK;        /* every 64-bit pattern is a seed */
+    return FEN_OK; /* every 64-bit pattern is a seed */
 }
 
 static fen_status set_real(const fenp_option *r, void *field, const char *text, fen_error *err)
@@ -224,8 +229,7 @@ static fen_status set_real(const fenp_option *r, void *field, const char *text, 
     double value;
     if (is_the_word(r, text))
         value = r->stands_for;
-    else if (!fenp_parse_fraction(text, (int64_t)strlen(text), &value)
-             || !typed_in_range(r, value))
+    else if (!fenp_parse_fraction(text, (int64_t)strlen(text), &value) || !typed_in_range(r, value))
         return refuse(r, 0, text, err);
     *(double *)field = value;
     return FEN_OK;
@@ -249,12 +253,11 @@ static fen_status set_bytes(const fenp_option *r, void *field, const char *text,
         value = r->stands_for;
     else if (!fenp_parse_double(text, unit ? length - 1 : length, &value))
         return fenp_fail(err, FEN_BAD_CALL,
-                         "--%s must be a size like 8G, 500M or \"%s\", not \"%s\"",
-                         r->shown.name, r->words, text);
+                         "--%s must be a size like 8G, 500M or \"%s\", not \"%s\"", r->shown.name,
+                         r->words, text);
     else if (unit)
         value *= pow(1000, (double)(unit - units + 1));
-    if (!is_the_word(r, text) && !typed_in_range(r, value))
-        return refuse(r, 0, text, err);
+    if (!is_the_word(r, text) && !typed_in_range(r, value)) return refuse(r, 0, text, err);
     *(int64_t *)field = (int64_t)value;
     return FEN_OK;
 }
@@ -273,29 +276,30 @@ static fen_status set_off(const fenp_option *r, void *field, const char *text, f
 
 static fen_status refuse_values(const fenp_option *r, const char *text, fen_error *err)
 {
-    return fenp_fail(err, FEN_BAD_CALL, "--%s must be auto, %s, a number, a list like 0.1,1,10 "
+    return fenp_fail(err, FEN_BAD_CALL,
+                     "--%s must be auto, %s, a number, a list like 0.1,1,10 "
                      "or a grid low:high:count with low < high and 2 to %d values, not \"%s\"",
                      r->shown.name, r->words, FEN_VALUES_MAX, text);
 }
 
 /* One of several values is refused for its own sake, without the words for the whole. */
 static fenp_option one_value(const fenp_option *r)
-{ return (fenp_option){ .shown = r->shown, .low = r->low, .high = r->high }; }
+{
+    return (fenp_option){ .shown = r->shown, .low = r->low, .high = r->high };
+}
 
 typedef struct reader {
     const fenp_option *row;
-    const char *text;            /* all that was written */
+    const char *text; /* all that was written */
     fen_values *out;
-    fen_status  status;
-    fen_error  *err;
+    fen_status status;
+    fen_error *err;
 } reader;
 
 static fen_status parse_value(const reader *in, const char *item, int64_t length, double *value)
 {
-    if (!fenp_parse_fraction(item, length, value))
-        return refuse_values(in->row, in->text, in->err);
-    if (in_range(in->row, *value))
-        return FEN_OK;
+    if (!fenp_parse_fraction(item, length, value)) return refuse_values(in->row, in->text, in->err);
+    if (in_range(in->row, *value)) return FEN_OK;
     char piece[64];
     snprintf(piece, sizeof piece, "%.*s", (int)(length < 63 ? length : 63), item);
     fenp_option one = one_value(in->row);
@@ -311,8 +315,7 @@ static int append_value(void *user, const char *item, int64_t length)
                                in->row->shown.name, FEN_VALUES_MAX);
     else
         in->status = parse_value(in, item, length, &out->at[out->count]);
-    if (!in->status)
-        out->count++;
+    if (!in->status) out->count++;
     return in->status != FEN_OK;
 }
 
@@ -325,16 +328,13 @@ static fen_status parse_grid(const reader *in)
     if (!second || !fenp_parse_int(second + 1, (int64_t)strlen(second + 1), &count))
         return refuse_values(in->row, in->text, in->err);
     fen_status status = parse_value(in, in->text, first - in->text, &low);
-    if (!status)
-        status = parse_value(in, first + 1, second - first - 1, &high);
-    if (status)
-        return status;
+    if (!status) status = parse_value(in, first + 1, second - first - 1, &high);
+    if (status) return status;
     if (!(low < high) || count < 2 || count > FEN_VALUES_MAX)
         return refuse_values(in->row, in->text, in->err);
     out->count = (int32_t)count;
-    double step = (log(high) - log(low)) / (double)(count - 1);   /* high/low may overflow */
-    for (int32_t i = 0; i < out->count; i++)
-        out->at[i] = exp(log(low) + step * i);
+    double step = (log(high) - log(low)) / (double)(count - 1); /* high/low may overflow */
+    for (int32_t i = 0; i < out->count; i++) out->at[i] = exp(log(low) + step * i);
     out->at[0] = low;
     out->at[count - 1] = high;
     return FEN_OK;
@@ -352,31 +352,28 @@ static fen_status set_values(const fenp_option *r, void *field, const char *text
         in.status = parse_grid(&in);
     else {
         fenp_each_item(text, append_value, &in);
-        if (!in.status && parsed.count == 0)
-            in.status = refuse_values(r, text, err);
+        if (!in.status && parsed.count == 0) in.status = refuse_values(r, text, err);
     }
-    if (!in.status)
-        *(fen_values *)field = parsed;
+    if (!in.status) *(fen_values *)field = parsed;
     return in.status;
 }
 
 static fen_status check_values(const fenp_option *r, const void *field, fen_error *err)
 {
     const fen_values *v = field;
-    if (v->choice == FEN_AUTO || v->choice == FEN_RULE)
-        return FEN_OK;
+    if (v->choice == FEN_AUTO || v->choice == FEN_RULE) return FEN_OK;
     if (v->choice != FEN_GIVEN || v->count < 1 || v->count > FEN_VALUES_MAX)
         return fenp_fail(err, FEN_BAD_CALL, "--%s holds %" PRId32 " values, expected 1 to %d",
                          r->shown.name, v->count, FEN_VALUES_MAX);
     fenp_option one = one_value(r);
     for (int32_t i = 0; i < v->count; i++)
-        if (!in_range(r, v->at[i]))
-            return refuse_number(&one, 0, v->at[i], err);
+        if (!in_range(r, v->at[i])) return refuse_number(&one, 0, v->at[i], err);
     return FEN_OK;
 }
 
 /* ---- the types ------------------------------------------------------------------- */
 
+/* clang-format off */
 const fenp_option_type fenp_text_type   = { set_text,   check_text };
 const fenp_option_type fenp_choice_type = { set_choice, check_choice };
 const fenp_option_type fenp_int32_type  = { set_int32,  check_int32 };
@@ -386,3 +383,4 @@ const fenp_option_type fenp_real_type   = { set_real,   check_real };
 const fenp_option_type fenp_values_type = { set_values, check_values };
 const fenp_option_type fenp_bytes_type  = { set_bytes,  check_int64 };
 const fenp_option_type fenp_off_type    = { set_off,    check_int32 };
+/* clang-format on */
