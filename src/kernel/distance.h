@@ -7,12 +7,15 @@
 #define FENP_DISTANCE_H
 #include "fenchel/extend.h"
 
-/* The points to measure against, one feature after the other: packed[k*width + j] is
- * feature k of row j of z (dim x width doubles in all). */
-void fenp_distance_pack(const double *z, int64_t stride, int64_t rows, int64_t dim,
-                        double *packed, int64_t width);
-/* to0[j], to1[j] = distance of x0, x1 to packed point j, for j < count. */
-void fenp_distance_two(fen_basis basis, const double *x0, const double *x1, int64_t dim,
-                       const double *packed, int64_t width, int64_t count,
+/* Points one feature after the other: feature k of point j is at[k*width + j]. */
+typedef struct fenp_points {
+    const double *at;
+    int64_t dim, width, count;
+} fenp_points;
+
+/* rows of z, as points into packed (z.cols x width doubles). */
+fenp_points fenp_points_pack(fen_view z, double *packed, int64_t width);
+/* to0[j], to1[j] = distance of x0, x1 to point j. */
+void fenp_distance_two(fen_basis basis, const double *x0, const double *x1, fenp_points z,
                        double *to0, double *to1);
 #endif

@@ -15,7 +15,10 @@ static void map(double *r2, int64_t count, const fen_kernel_par *par)
 }
 
 const fen_kernel fenp_kernel_gaussian = {
-    .name = "gaussian", .help = "exp(-gamma ||x-z||^2), as in LIBSVM",
-    .basis = FEN_SQUARED_DISTANCE, .uses_gamma = 1,
-    .value = value, .map = map
+    .name = "gaussian",
+    .help = "exp(-gamma ||x-z||^2), as in LIBSVM",
+    .basis = FEN_SQUARED_DISTANCE,
+    .uses_gamma = 1,
+    .value = value,
+    .map = map,
 };

@@ -27,12 +27,20 @@ static void map2(double *r2, int64_t count, const fen_kernel_par *par)
 }
 
 const fen_kernel fenp_kernel_laplace = {
-    .name = "laplace", .help = "exp(-gamma ||x-z||)",
-    .basis = FEN_SQUARED_DISTANCE, .uses_gamma = 1, .gamma_is_inverse_length = 1,
-    .value = value2, .map = map2
+    .name = "laplace",
+    .help = "exp(-gamma ||x-z||)",
+    .basis = FEN_SQUARED_DISTANCE,
+    .uses_gamma = 1,
+    .gamma_is_inverse_length = 1,
+    .value = value2,
+    .map = map2,
 };
 const fen_kernel fenp_kernel_laplace1 = {
-    .name = "laplace1", .help = "exp(-gamma ||x-z||_1), scikit-learn's laplacian",
-    .basis = FEN_L1_DISTANCE, .uses_gamma = 1, .gamma_is_inverse_length = 1,
-    .value = value1, .map = map1
+    .name = "laplace1",
+    .help = "exp(-gamma ||x-z||_1), scikit-learn's laplacian",
+    .basis = FEN_L1_DISTANCE,
+    .uses_gamma = 1,
+    .gamma_is_inverse_length = 1,
+    .value = value1,
+    .map = map1,
 };

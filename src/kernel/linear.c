@@ -9,9 +9,13 @@ static double value(double product, const fen_kernel_par *par)
 
 static void map(double *product, int64_t count, const fen_kernel_par *par)
 {
-    (void)product, (void)count, (void)par;   /* the product is the kernel */
+    (void)product, (void)count, (void)par; /* the product is the kernel */
 }
 
 const fen_kernel fenp_kernel_linear = {
-    .name = "linear", .help = "x.z", .basis = FEN_PRODUCT, .value = value, .map = map
+    .name = "linear",
+    .help = "x.z",
+    .basis = FEN_PRODUCT,
+    .value = value,
+    .map = map,
 };

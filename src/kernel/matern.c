@@ -18,7 +18,7 @@
 #define S_MAX 1000.0
 enum { CHUNK = 256 };
 
-static inline double at_most_s_max(double s) { return s > S_MAX ? S_MAX : s; }   /* NaN stays */
+static inline double at_most_s_max(double s) { return s > S_MAX ? S_MAX : s; } /* NaN stays */
 
 static double value32(double r2, const fen_kernel_par *par)
 {
@@ -62,12 +62,20 @@ static void map52(double *r2, int64_t count, const fen_kernel_par *par)
 }
 
 const fen_kernel fenp_kernel_matern32 = {
-    .name = "matern32", .help = "(1+s) exp(-s), s = sqrt(3) gamma ||x-z||",
-    .basis = FEN_SQUARED_DISTANCE, .uses_gamma = 1, .gamma_is_inverse_length = 1,
-    .value = value32, .map = map32
+    .name = "matern32",
+    .help = "(1+s) exp(-s), s = sqrt(3) gamma ||x-z||",
+    .basis = FEN_SQUARED_DISTANCE,
+    .uses_gamma = 1,
+    .gamma_is_inverse_length = 1,
+    .value = value32,
+    .map = map32,
 };
 const fen_kernel fenp_kernel_matern52 = {
-    .name = "matern52", .help = "(1+s+s^2/3) exp(-s), s = sqrt(5) gamma ||x-z||",
-    .basis = FEN_SQUARED_DISTANCE, .uses_gamma = 1, .gamma_is_inverse_length = 1,
-    .value = value52, .map = map52
+    .name = "matern52",
+    .help = "(1+s+s^2/3) exp(-s), s = sqrt(5) gamma ||x-z||",
+    .basis = FEN_SQUARED_DISTANCE,
+    .uses_gamma = 1,
+    .gamma_is_inverse_length = 1,
+    .value = value52,
+    .map = map52,
 };

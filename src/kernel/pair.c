@@ -32,7 +32,7 @@ static double product(const double *x, const double *z, int64_t dim)
 
 double fenp_kernel_pair(const fenp_kernel *k, const double *x, const double *z, int64_t dim)
 {
-    double basis = NAN;       /* precomputed: two rows of values do not make a value */
+    double basis = NAN; /* precomputed: two rows of values do not make a value */
     switch (k->table->basis) {
     case FEN_SQUARED_DISTANCE: basis = squared_distance(x, z, dim); break;
     case FEN_L1_DISTANCE: basis = l1_distance(x, z, dim); break;
@@ -66,8 +66,7 @@ static double mean_squared_distance(fen_view x, const double *w, double *shift)
 {
     for (int64_t k = 0; k < x.cols; k++) shift[k] = 0.0;
     for (int64_t i = 0; i < x.rows; i++)
-        for (int64_t k = 0; k < x.cols; k++)
-            shift[k] += w[i] * (x.at[i * x.stride + k] - x.at[k]);
+        for (int64_t k = 0; k < x.cols; k++) shift[k] += w[i] * (x.at[i * x.stride + k] - x.at[k]);
     double sum = 0.0;
     for (int64_t i = 0; i < x.rows; i++) {
         double row = 0.0;
@@ -95,7 +94,8 @@ fen_status fenp_gamma_mean(const fen_kernel *kernel, fen_view x, const double *w
     if (!(isfinite(inverse) && inverse > 0.0))
         return fenp_fail(err, FEN_BAD_DATA,
                          "the mean squared distance of the rows is %g, so gamma cannot be chosen "
-                         "from it; use --scale standard or give --gamma a number", mean);
+                         "from it; use --scale standard or give --gamma a number",
+                         mean);
     *gamma = kernel->gamma_is_inverse_length ? sqrt(inverse) : inverse;
     return FEN_OK;
 }

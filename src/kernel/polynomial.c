@@ -39,7 +39,12 @@ static void map(double *product, int64_t count, const fen_kernel_par *par)
 }
 
 const fen_kernel fenp_kernel_polynomial = {
-    .name = "polynomial", .help = "(gamma x.z + coef0)^degree",
-    .basis = FEN_PRODUCT, .uses_gamma = 1, .uses_degree = 1, .uses_coef0 = 1,
-    .value = value, .map = map
+    .name = "polynomial",
+    .help = "(gamma x.z + coef0)^degree",
+    .basis = FEN_PRODUCT,
+    .uses_gamma = 1,
+    .uses_degree = 1,
+    .uses_coef0 = 1,
+    .value = value,
+    .map = map,
 };

@@ -13,10 +13,13 @@ static double value(double given, const fen_kernel_par *par)
 
 static void map(double *given, int64_t count, const fen_kernel_par *par)
 {
-    (void)given, (void)count, (void)par;   /* nothing is left to be done */
+    (void)given, (void)count, (void)par; /* nothing is left to be done */
 }
 
 const fen_kernel fenp_kernel_precomputed = {
-    .name = "precomputed", .help = "the inputs are the kernel values themselves",
-    .basis = FEN_PRECOMPUTED, .value = value, .map = map
+    .name = "precomputed",
+    .help = "the inputs are the kernel values themselves",
+    .basis = FEN_PRECOMPUTED,
+    .value = value,
+    .map = map,
 };

@@ -2,8 +2,7 @@
 #include <string.h>
 #include "base/registry.h"
 
-#define LOSSES(X) \
-    X(square)
+#define LOSSES(X) X(square)
 
 #define DECLARE(name) extern const fen_loss fenp_loss_##name;
 LOSSES(DECLARE)

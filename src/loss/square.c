@@ -42,6 +42,12 @@ static double prox(double y, double t, double step, const double *par)
 }
 
 const fen_loss fenp_loss_square = {
-    .name = "square", .help = "(y - t)^2", .smoothness = 2.0,
-    .value = value, .conj = conjugate, .domain = domain, .slopes = slopes, .prox = prox
+    .name = "square",
+    .help = "(y - t)^2",
+    .smoothness = 2.0,
+    .value = value,
+    .conj = conjugate,
+    .domain = domain,
+    .slopes = slopes,
+    .prox = prox,
 };

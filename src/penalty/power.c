@@ -30,5 +30,8 @@ static double conjugate(double dual_norm, double lambda, double power)
 }
 
 const fen_penalty fenp_penalty_power = {
-    .name = "power", .help = "lambda ||f||^power", .value = value, .conj = conjugate
+    .name = "power",
+    .help = "lambda ||f||^power",
+    .value = value,
+    .conj = conjugate,
 };

@@ -65,8 +65,7 @@ static void assert_pair(const fenp_kernel *k, const double *x, const double *z, 
 {
     const double pair = fenp_kernel_pair(k, x, z, dim);
     const double wrong = fabs(value - pair) / unit_of(k, x, z, dim);
-    if (!(wrong <= 1e-13))
-        fail_msg("%s: %.17g, by definition %.17g", k->table->name, value, pair);
+    if (!(wrong <= 1e-13)) fail_msg("%s: %.17g, by definition %.17g", k->table->name, value, pair);
 }
 
 /* ---- by definition ---------------------------------------------------------------------- */
@@ -77,7 +76,10 @@ static void test_formulas(void **state)
     const double x[] = { 1.0, -2.0, 0.5 }, z[] = { 0.0, 1.0, 2.5 };
     const long double g = 0.3L, r2 = 14.0L, r = sqrtl(r2), r1 = 6.0L, xz = -0.75L;
     const long double s3 = sqrtl(3.0L) * g * r, s5 = sqrtl(5.0L) * g * r;
-    const struct { const char *name; long double value; } expected[] = {
+    const struct {
+        const char *name;
+        long double value;
+    } expected[] = {
         { "gaussian", expl(-g * r2) },
         { "laplace", expl(-g * r) },
         { "laplace1", expl(-g * r1) },
@@ -169,7 +171,7 @@ static void positive_semidefinite(const fen_kernel *table)
     for (int d = 0; d < 3; d++) {
         const fenp_kernel k = kernel_of(table, dims[d]);
         double *x = random_rows(2, n, dims[d]);
-        memcpy(x, x + dims[d], (size_t)dims[d] * sizeof *x);     /* two equal rows: singular */
+        memcpy(x, x + dims[d], (size_t)dims[d] * sizeof *x); /* two equal rows: singular */
         assert_int_equal(fenp_gram_upper(&k, (fen_view){ x, n, dims[d], dims[d] }, out, NULL, NULL),
                          FEN_OK);
         double largest = 0.0;
@@ -214,7 +216,8 @@ static void check_times(const fen_kernel *table, int64_t rows, int64_t centres, 
     double *coef = random_rows(7, targets, centres), *out = random_rows(8, rows, targets);
     assert_int_equal(fenp_gram_times(&k, (fen_view){ x, rows, dim, dim },
                                      (fen_view){ z, centres, dim, dim }, coef, targets, out, NULL,
-                                     NULL), FEN_OK);
+                                     NULL),
+                     FEN_OK);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t t = 0; t < targets; t++) {
             double sum = 0.0, size = 0.0;
@@ -256,8 +259,8 @@ static void same_bits(const fen_kernel *table)
             const int which = threads > 1;
             omp_set_num_threads(threads);
             assert_int_equal(fenp_gram_upper(&k, rows, upper[which], NULL, NULL), FEN_OK);
-            assert_int_equal(fenp_gram_times(&k, rows, rows, coef, targets, times[which], NULL,
-                                             NULL), FEN_OK);
+            assert_int_equal(
+                fenp_gram_times(&k, rows, rows, coef, targets, times[which], NULL, NULL), FEN_OK);
             if (!which) continue;
             assert_memory_equal(upper[0], upper[1], (size_t)(n * n) * sizeof(double));
             assert_memory_equal(times[0], times[1], (size_t)(n * targets) * sizeof(double));
@@ -272,21 +275,49 @@ static void same_bits(const fen_kernel *table)
     omp_set_num_threads(threads_before);
 }
 
-static void test_symmetric(void **state) { (void)state; every_kernel(symmetric); }
-static void test_map(void **state) { (void)state; every_kernel(map_is_value); }
-static void test_extremes(void **state) { (void)state; every_kernel(map_takes_extremes); }
-static void test_positive(void **state) { (void)state; every_kernel(positive_semidefinite); }
-static void test_upper(void **state) { (void)state; every_kernel(upper_is_pairs); }
-static void test_times(void **state) { (void)state; every_kernel(times_is_product); }
-static void test_threads(void **state) { (void)state; every_kernel(same_bits); }
+static void test_symmetric(void **state)
+{
+    (void)state;
+    every_kernel(symmetric);
+}
+static void test_map(void **state)
+{
+    (void)state;
+    every_kernel(map_is_value);
+}
+static void test_extremes(void **state)
+{
+    (void)state;
+    every_kernel(map_takes_extremes);
+}
+static void test_positive(void **state)
+{
+    (void)state;
+    every_kernel(positive_semidefinite);
+}
+static void test_upper(void **state)
+{
+    (void)state;
+    every_kernel(upper_is_pairs);
+}
+static void test_times(void **state)
+{
+    (void)state;
+    every_kernel(times_is_product);
+}
+static void test_threads(void **state)
+{
+    (void)state;
+    every_kernel(same_bits);
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_registry), cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_registry),  cmocka_unit_test(test_formulas),
         cmocka_unit_test(test_symmetric), cmocka_unit_test(test_map),
-        cmocka_unit_test(test_extremes), cmocka_unit_test(test_positive),
-        cmocka_unit_test(test_upper), cmocka_unit_test(test_times),
+        cmocka_unit_test(test_extremes),  cmocka_unit_test(test_positive),
+        cmocka_unit_test(test_upper),     cmocka_unit_test(test_times),
         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,9 +26,12 @@ typedef struct scene {
 static scene draw(const fen_loss *loss, uint64_t k)
 {
     const fen_parameter *p = &loss->parameter;
-    const double size = exp(6.0 * fenp_normal(1, 0, k) * (k % 3 == 0));   /* a third of them wild */
-    scene s = { .loss = loss, .y = size * fenp_normal(1, 1, k), .t = size * fenp_normal(1, 2, k),
-                .other = size * fenp_normal(1, 3, k), .step = exp(3.0 * fenp_normal(1, 4, k)) };
+    const double size = exp(6.0 * fenp_normal(1, 0, k) * (k % 3 == 0)); /* a third of them wild */
+    scene s = { .loss = loss,
+                .y = size * fenp_normal(1, 1, k),
+                .t = size * fenp_normal(1, 2, k),
+                .other = size * fenp_normal(1, 3, k),
+                .step = exp(3.0 * fenp_normal(1, 4, k)) };
     if (k % 5 == 0) s.y = k % 2 ? 1.0 : -1.0;
     if (k % 7 == 0) s.t = s.y;
     if (p->name) {
@@ -107,8 +110,8 @@ static void slopes_hold_differences(const scene *s)
     assert_true(vb - va >= low * (b - a) - rounding - 8.0 * EPS * fabs(low * (b - a)));
     assert_true(vb - va <= high * (b - a) + rounding + 8.0 * EPS * fabs(high * (b - a)));
     if (s->loss->smoothness > 0.0)
-        assert_true(high - low <= s->loss->smoothness * (b - a) +
-                                      8.0 * EPS * (fabs(high) + fabs(low)));
+        assert_true(high - low <=
+                    s->loss->smoothness * (b - a) + 8.0 * EPS * (fabs(high) + fabs(low)));
 }
 
 static void prox_is_optimal(const scene *s)
@@ -133,8 +136,10 @@ static double prox_of_conj(const scene *s, double h, double center, double reach
         const double c = b - ratio * (b - a), d = a + ratio * (b - a);
         const double at_c = conj_at(s, c) + 0.5 * h * (c - center) * (c - center);
         const double at_d = conj_at(s, d) + 0.5 * h * (d - center) * (d - center);
-        if (at_c < at_d) b = d;
-        else a = c;
+        if (at_c < at_d)
+            b = d;
+        else
+            a = c;
     }
     return 0.5 * (a + b);
 }
@@ -148,11 +153,31 @@ static void moreau(const scene *s)
     assert_true(fabs(p + s->step * q - s->t) <= 1e-6 * s->step * size);
 }
 
-static void test_fenchel_young(void **state) { (void)state; every_loss(fenchel_young); }
-static void test_convex(void **state) { (void)state; every_loss(convex); }
-static void test_slopes(void **state) { (void)state; every_loss(slopes_hold_differences); }
-static void test_prox(void **state) { (void)state; every_loss(prox_is_optimal); }
-static void test_moreau(void **state) { (void)state; every_loss(moreau); }
+static void test_fenchel_young(void **state)
+{
+    (void)state;
+    every_loss(fenchel_young);
+}
+static void test_convex(void **state)
+{
+    (void)state;
+    every_loss(convex);
+}
+static void test_slopes(void **state)
+{
+    (void)state;
+    every_loss(slopes_hold_differences);
+}
+static void test_prox(void **state)
+{
+    (void)state;
+    every_loss(prox_is_optimal);
+}
+static void test_moreau(void **state)
+{
+    (void)state;
+    every_loss(moreau);
+}
 
 static void test_registry(void **state)
 {
@@ -182,9 +207,9 @@ static void test_square(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_registry), cmocka_unit_test(test_square),
+        cmocka_unit_test(test_registry),      cmocka_unit_test(test_square),
         cmocka_unit_test(test_fenchel_young), cmocka_unit_test(test_convex),
-        cmocka_unit_test(test_slopes), cmocka_unit_test(test_prox),
+        cmocka_unit_test(test_slopes),        cmocka_unit_test(test_prox),
         cmocka_unit_test(test_moreau),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

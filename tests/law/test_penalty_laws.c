@@ -16,19 +16,27 @@
 enum { DRAWS = 5000 };
 static const double EPS = 0x1p-52;
 
-typedef struct scene { const fen_penalty *penalty; double lambda, power, norm, dual; } scene;
+typedef struct scene {
+    const fen_penalty *penalty;
+    double lambda, power, norm, dual;
+} scene;
 
 static scene draw(const fen_penalty *penalty, uint64_t k)
 {
     static const double powers[] = { 1.0, 2.0, 1.5, 4.0 / 3.0, 3.0, 1.01, 10.0 };
     const uint64_t kinds = sizeof powers / sizeof *powers + 3;
-    scene s = { .penalty = penalty, .lambda = exp(6.0 * fenp_normal(2, 0, k)),
-                .norm = exp(3.0 * fenp_normal(2, 1, k)), .dual = exp(6.0 * fenp_normal(2, 2, k)) };
+    scene s = { .penalty = penalty,
+                .lambda = exp(6.0 * fenp_normal(2, 0, k)),
+                .norm = exp(3.0 * fenp_normal(2, 1, k)),
+                .dual = exp(6.0 * fenp_normal(2, 2, k)) };
     s.power = k % kinds < kinds - 3 ? powers[k % kinds] : 1.05 + 4.0 * fenp_uniform(2, 3, k);
     return s;
 }
 
-static double primal(const scene *s, double r) { return s->lambda * s->penalty->value(r, s->power); }
+static double primal(const scene *s, double r)
+{
+    return s->lambda * s->penalty->value(r, s->power);
+}
 static double conj_at(const scene *s, double dual)
 {
     return s->penalty->conj(dual, s->lambda, s->power);
@@ -66,8 +74,10 @@ static void equality(const scene *s)
     for (int i = 0; i < 120; i++) {
         const double c = b - ratio * (b - a), d = a + ratio * (b - a);
         const double at_c = conj_at(s, exp(c)) - exp(c) * r, at_d = conj_at(s, exp(d)) - exp(d) * r;
-        if (at_c < at_d || at_c == INFINITY) b = d;   /* infinite only on the far side */
-        else a = c;
+        if (at_c < at_d || at_c == INFINITY)
+            b = d; /* infinite only on the far side */
+        else
+            a = c;
     }
     const double gap = primal(s, r) + conj_at(s, exp(a)) - exp(a) * r;
     assert_true(fabs(gap) <= 1e-11 * exp(a) * r);
@@ -83,9 +93,21 @@ static void conj_grows(const scene *s)
     assert_true(primal(s, 0.0) == 0.0);
 }
 
-static void test_fenchel_young(void **state) { (void)state; every_penalty(fenchel_young); }
-static void test_equality(void **state) { (void)state; every_penalty(equality); }
-static void test_conj(void **state) { (void)state; every_penalty(conj_grows); }
+static void test_fenchel_young(void **state)
+{
+    (void)state;
+    every_penalty(fenchel_young);
+}
+static void test_equality(void **state)
+{
+    (void)state;
+    every_penalty(equality);
+}
+static void test_conj(void **state)
+{
+    (void)state;
+    every_penalty(conj_grows);
+}
 
 static void test_power(void **state)
 {
@@ -93,10 +115,10 @@ static void test_power(void **state)
     const fen_penalty *power = fenp_find_penalty("power");
     assert_non_null(power);
     assert_true(power->value(3.0, 2.0) == 9.0);
-    assert_true(power->conj(6.0, 3.0, 2.0) == 3.0);                      /* s^2 / (4 lambda) */
+    assert_true(power->conj(6.0, 3.0, 2.0) == 3.0); /* s^2 / (4 lambda) */
     assert_true(power->conj(3.0, 3.0, 1.0) == 0.0);
     assert_true(power->conj(nextafter(3.0, 4.0), 3.0, 1.0) == INFINITY);
-    assert_true(power->conj(1e-9, 3.0, 0.5) == INFINITY);                /* not convex       */
+    assert_true(power->conj(1e-9, 3.0, 0.5) == INFINITY); /* not convex       */
     /* m = 2 is a special case in the code, not in the mathematics */
     assert_true(fabs(power->conj(6.0, 3.0, 2.0 + 1e-12) - 3.0) < 1e-10);
     assert_true(fabs(power->conj(6.0, 3.0, 2.0 - 1e-12) - 3.0) < 1e-10);
@@ -118,7 +140,7 @@ static void test_registry(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_registry), cmocka_unit_test(test_power),
+        cmocka_unit_test(test_registry),      cmocka_unit_test(test_power),
         cmocka_unit_test(test_fenchel_young), cmocka_unit_test(test_equality),
         cmocka_unit_test(test_conj),
     };
