@@ -76,7 +76,7 @@ static int fit(const request *r, const char *path)
     fen_table_free(data);
     progress_end();
     if (!status && interrupted())
-        code = complain(EXIT_INTERRUPTED, "interrupted; nothing was saved");
+        code = complain(EXIT_INTERRUPTED, "interrupted; nothing was written");
     else if (!status)
         status = fen_model_save(model, path, &err);
     if (status) code = fail(&err);

@@ -60,7 +60,7 @@ static const char *const examples[] = {
 
 const command command_generate = {
     .name = "generate", .operands = "NAME", .operand_count = 1,
-    .output = "OUT", .output_help = "file, its format by its ending (default: CSV on stdout)",
+    .output = "OUT", .output_help = "file, its format by its ending, else CSV (default: stdout)",
     .summary = "built-in data with a known truth",
     .description = "Makes a table of random rows from a known function, the target last. The "
                    "same seed gives the same rows on every machine.",

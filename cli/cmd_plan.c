@@ -54,8 +54,8 @@ static int run(const request *r)
 
 /* clang-format off */
 static const char *const examples[] = {
-    "would it run here?", "fenchel plan big.csv",
-    "would it run on a machine with 64 GB?", "fenchel plan big.csv --memory 64G",
+    "whether it would run here", "fenchel plan big.csv",
+    "whether it would run on a machine with 64 GB", "fenchel plan big.csv --memory 64G",
     NULL
 };
 

@@ -111,7 +111,7 @@ static int predict_stream(job *j, fen_stream *stream, const fen_host *host)
         fen_table_free(block);
         block = NULL;
         if (host->progress(host->user, "predicting", fen_stream_fraction(stream)))
-            code = complain(EXIT_INTERRUPTED, "interrupted; no output was written");
+            code = complain(EXIT_INTERRUPTED, "interrupted; nothing was written");
         if (ferror(j->sink.stream)) break; /* closing the sink says why */
     }
     if (code == EXIT_DONE && j->rows == 0)

@@ -1,32 +1,28 @@
 /* cmd_select.c -- fenchel select: the table behind the choice
  *
- * A full grid is shown as a matrix, the shorter side across; anything else, or what is
- * too wide for the screen, as a list. */
+ * A full grid is shown as a matrix, anything else as a list. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "report.h"
 
-enum { ACROSS_MAX = 7, CELL = 9 };
+enum { ACROSS = 10, CELL = 6 }; /* ten columns of seven and the labels: 79 characters */
 
-typedef struct axis {
-    double *at;
-    int64_t count;
-} axis;
-
-static double gamma_of(const point *p) { return p->gamma; }
-static double lambda_of(const point *p) { return p->lambda; }
-
-/* The distinct values, ascending; at is NULL when memory ran out. */
-static axis distinct(const grid *g, double (*of)(const point *))
+/* A number in CELL characters: as many digits as fit, 7.8e-4 rather than 0.00078. */
+static const char *compact(double value, char out[32])
 {
-    axis a = { calloc((size_t)g->count + 1, sizeof(double)), 0 };
-    if (!a.at) return a;
-    for (int64_t i = 0; i < g->count; i++) a.at[i] = of(&g->at[i]);
-    qsort(a.at, (size_t)g->count, sizeof *a.at, ascending);
-    for (int64_t i = 0; i < g->count; i++)
-        if (a.count == 0 || a.at[i] != a.at[a.count - 1]) a.at[a.count++] = a.at[i];
-    return a;
+    for (int digits = 4; digits > 0; digits--) {
+        snprintf(out, 32, "%.*g", digits, value);
+        if (strlen(out) <= CELL) return out;
+        snprintf(out, 32, "%.*e", digits - 1, value);
+        char *exponent = strchr(out, 'e'), *zeros = exponent ? exponent + 2 : NULL;
+        while (zeros && *zeros == '0' && zeros[1]) memmove(zeros, zeros + 1, strlen(zeros));
+        if (exponent && exponent[1] == '+')
+            memmove(exponent + 1, exponent + 2, strlen(exponent + 1));
+        if (strlen(out) <= CELL) return out;
+    }
+    return out;
 }
 
 static const point *find(const grid *g, double gamma, double lambda)
@@ -36,21 +32,23 @@ static const point *find(const grid *g, double gamma, double lambda)
     return NULL;
 }
 
-static void print_matrix(const grid *g, axis down, axis across, int gamma_across)
+/* gammas across, lambdas down; a wide grid in several pieces */
+static void print_matrix(const grid *g, axis gammas, axis lambdas)
 {
-    printf("%-10s  %s\n%10s", gamma_across ? "lambda" : "gamma", gamma_across ? "gamma" : "lambda",
-           "");
-    for (int64_t j = 0; j < across.count; j++) printf(" %*.3g", CELL, across.at[j]);
-    putchar('\n');
-    for (int64_t i = 0; i < down.count; i++) {
-        printf("%-10.3g", down.at[i]);
-        for (int64_t j = 0; j < across.count; j++) {
-            const point *p = gamma_across ? find(g, across.at[j], down.at[i])
-                                          : find(g, down.at[i], across.at[j]);
-            int best = p == &g->at[g->best];
-            printf("%c%*.5g%s", best ? '>' : ' ', CELL, shown_score(g, p->score),
-                   j + 1 == across.count ? "\n" : "");
+    char text[32];
+    for (int64_t from = 0; from < gammas.count; from += ACROSS) {
+        int64_t to = from + ACROSS < gammas.count ? from + ACROSS : gammas.count;
+        printf("%s   gamma\n%-9s", from > 0 ? "\nlambda" : "lambda", "");
+        for (int64_t j = from; j < to; j++) printf(" %*s", CELL, compact(gammas.at[j], text));
+        for (int64_t i = 0; i < lambdas.count; i++) {
+            printf("\n%-9s", compact(lambdas.at[i], text));
+            for (int64_t j = from; j < to; j++) {
+                const point *p = find(g, gammas.at[j], lambdas.at[i]);
+                int best = p == &g->at[g->best];
+                printf("%c%*s", best ? '>' : ' ', CELL, compact(shown_score(g, p->score), text));
+            }
         }
+        putchar('\n');
     }
 }
 
@@ -62,21 +60,27 @@ static void print_list(const grid *g)
                g->at[i].lambda, shown_score(g, g->at[i].score));
 }
 
+static int is_full(const grid *g, axis gammas, axis lambdas)
+{
+    for (int64_t i = 0; i < gammas.count; i++)
+        for (int64_t j = 0; j < lambdas.count; j++)
+            if (!find(g, gammas.at[i], lambdas.at[j])) return 0;
+    return 1;
+}
+
 static int print_grid(const grid *g)
 {
-    axis gammas = distinct(g, gamma_of), lambdas = distinct(g, lambda_of);
+    axis gammas = grid_axis(g, gamma_of), lambdas = grid_axis(g, lambda_of);
     int room = gammas.at && lambdas.at;
     if (room) {
-        int gamma_across = gammas.count <= lambdas.count;
-        axis across = gamma_across ? gammas : lambdas, down = gamma_across ? lambdas : gammas;
-        int full = g->count == gammas.count * lambdas.count; /* points are distinct */
-        if (full && across.count <= ACROSS_MAX && !isnan(across.at[0]) && !isnan(down.at[0]))
-            print_matrix(g, down, across, gamma_across);
+        const point *best = &g->at[g->best];
+        if (is_full(g, gammas, lambdas))
+            print_matrix(g, gammas, lambdas);
         else
             print_list(g);
-        const point *best = &g->at[g->best];
-        printf("> %s %.6g at gamma %.6g, lambda %.6g%s\n", g->kind, shown_score(g, best->score),
-               best->gamma, best->lambda, g->unit);
+        printf("> %s %.6g at lambda %.6g", g->kind, shown_score(g, best->score), best->lambda);
+        if (best->gamma > 0) printf(", gamma %.6g", best->gamma); /* 0: the kernel has none */
+        printf("%s\n", g->unit);
     }
     free(gammas.at);
     free(lambdas.at);
@@ -86,7 +90,7 @@ static int print_grid(const grid *g)
 static void write_number(FILE *out, double value, char end)
 {
     char text[32];
-    fprintf(out, "%s%c", isnan(value) ? "" : shortest(value, text), end);
+    fprintf(out, "%s%c", isfinite(value) ? shortest(value, text) : "", end);
 }
 
 static int write_grid(const grid *g, const char *path)

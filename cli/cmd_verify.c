@@ -52,8 +52,7 @@ static int answer(const request *r, const fen_model *model, const fen_certificat
         code = print_json(now, targets, holds);
     else {
         for (int64_t t = 0; t < targets; t++) print_target(model, t, &now[t]);
-        printf("The certificate %s (tolerance %.3g).\n", holds ? "holds" : "DOES NOT HOLD",
-               r->options.tolerance);
+        printf("The certificate %s.\n", holds ? "holds" : "DOES NOT HOLD");
     }
     if (code == EXIT_DONE && !holds)
         code = complain(EXIT_NO, "the certificate of %s does not hold", r->operand[0]);
@@ -90,7 +89,7 @@ static int run(const request *r)
 
 /* clang-format off */
 static const char *const examples[] = {
-    "is train.fen what it claims to be?", "fenchel verify train.fen train.csv",
+    "whether train.fen is what it claims to be", "fenchel verify train.fen train.csv",
     "in a script", "fenchel verify train.fen train.csv --json | jq .holds",
     NULL
 };

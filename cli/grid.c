@@ -22,15 +22,15 @@ int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
     *g = (grid){ .count = (int64_t)json_array_size(array),
                  .best = -1,
                  .square = strcmp(loss, "square") == 0 };
-    g->unit = g->square && targets == 1 ? " (in units of the target)" : "";
+    g->unit = g->square && targets == 1 ? ", in units of the target" : "";
     name_score(g, json_text_at(object, "score_kind"), targets);
     g->at = calloc((size_t)g->count + 1, sizeof *g->at);
     for (int64_t i = 0; g->at && i < g->count; i++) {
         const json_t *entry = json_array_get(array, (size_t)i);
-        g->at[i] =
-            (point){ json_at(entry, "gamma"), json_at(entry, "lambda"), json_at(entry, "score") };
-        if (isfinite(g->at[i].score) && (g->best < 0 || g->at[i].score < g->at[g->best].score))
-            g->best = i;
+        double score = json_at(entry, "score"); /* null: beyond what doubles can tell */
+        g->at[i] = (point){ json_at(entry, "gamma"), json_at(entry, "lambda"),
+                            isnan(score) ? INFINITY : score };
+        if (isfinite(score) && (g->best < 0 || score < g->at[g->best].score)) g->best = i;
     }
     return g->at != NULL;
 }
@@ -39,8 +39,22 @@ void grid_free(grid *g) { free(g->at); }
 
 double shown_score(const grid *g, double score) { return g->square ? sqrt(score) : score; }
 
-int ascending(const void *a, const void *b)
+static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
+
+axis grid_axis(const grid *g, double (*of)(const point *))
+{
+    axis a = { calloc((size_t)g->count + 1, sizeof(double)), 0 };
+    if (!a.at) return a;
+    for (int64_t i = 0; i < g->count; i++) a.at[i] = of(&g->at[i]);
+    qsort(a.at, (size_t)g->count, sizeof *a.at, ascending);
+    for (int64_t i = 0; i < g->count; i++)
+        if (a.count == 0 || a.at[i] != a.at[a.count - 1]) a.at[a.count++] = a.at[i];
+    return a;
+}
+
+double gamma_of(const point *p) { return p->gamma; }
+double lambda_of(const point *p) { return p->lambda; }

@@ -43,7 +43,12 @@ int complain(int code, const char *format, ...)
     return code;
 }
 
-int fail(const fen_error *err) { return complain(exit_of_status[err->status], "%s", err->message); }
+int fail(const fen_error *err)
+{
+    if (err->status == FEN_STOPPED) /* our own progress callback asked for it */
+        return complain(EXIT_INTERRUPTED, "interrupted; nothing was written");
+    return complain(exit_of_status[err->status], "%s", err->message);
+}
 
 const command *find_command(const char *name)
 {

@@ -1,4 +1,5 @@
 /* manual.c -- fenchel --man: the man page, from the command and the option table */
+#include <ctype.h>
 #include <string.h>
 #include "cli.h"
 
@@ -37,7 +38,7 @@ static void put_synopsis(const command *c)
 static void put_option(const char *letter, const char *name, const char *argument)
 {
     puts(".TP");
-    if (letter) put_line("\\fB\\-", letter, "\\fR,");
+    if (letter) printf("\\fB\\-%s\\fR, ", letter);
     fputs("\\fB\\-\\-", stdout);
     put(name);
     fputs("\\fR", stdout);
@@ -105,7 +106,8 @@ static void put_command(const command *c)
     }
     put_option_names(c);
     for (int i = 0; c->examples[i]; i += 2) {
-        put_line(".PP\n", c->examples[i], ":");
+        printf(".PP\n%c", toupper((unsigned char)c->examples[i][0]));
+        put_line("", c->examples[i] + 1, ":");
         put_line(".PP\n.RS 4\n.nf\n", c->examples[i + 1], "\n.fi\n.RE");
     }
 }

@@ -52,7 +52,7 @@ void report_data(const json_t *model, const char *path)
     if (note[0]) report("", "%s", note);
 }
 
-/* ---- what was chosen: the best lambda of every gamma ---------------------------------- */
+/* ---- what was chosen: the best lambda of every gamma, or the lambdas of the only one ---- */
 
 static int by_gamma(const void *a, const void *b)
 {
@@ -61,31 +61,46 @@ static int by_gamma(const void *a, const void *b)
     return (p->score > q->score) - (p->score < q->score);
 }
 
-/* Sorts and keeps the first point of each gamma; the count of them. */
-static int64_t best_of_each_gamma(grid *g)
+static int by_lambda(const void *a, const void *b)
+{
+    const point *p = a, *q = b;
+    return (p->lambda > q->lambda) - (p->lambda < q->lambda);
+}
+
+/* Leaves in the grid what is worth a line; the count of gammas. */
+static int64_t thin_out(grid *g)
 {
     int64_t kept = 0;
     qsort(g->at, (size_t)g->count, sizeof *g->at, by_gamma);
+    if (g->at[0].gamma == g->at[g->count - 1].gamma) {
+        qsort(g->at, (size_t)g->count, sizeof *g->at, by_lambda);
+        return 1;
+    }
     for (int64_t i = 0; i < g->count; i++)
-        if (isfinite(g->at[i].score) && (kept == 0 || g->at[i].gamma != g->at[kept - 1].gamma))
-            g->at[kept++] = g->at[i];
+        if (kept == 0 || g->at[i].gamma != g->at[kept - 1].gamma) g->at[kept++] = g->at[i];
+    g->count = kept;
     return kept;
 }
 
+/* The chosen point and its neighbours: the report stays within a screen. */
 static void choice_table(grid *g)
 {
-    enum { SHOWN = 7 }; /* the report stays within a screen */
-    point chosen = g->at[g->best];
-    int64_t count = best_of_each_gamma(g), at = 0;
-    while (at < count && g->at[at].score != chosen.score) at++;
+    enum { SHOWN = 7 };
+    double chosen = g->at[g->best].score;
+    int64_t gammas = thin_out(g), at = 0;
+    while (at < g->count - 1 && g->at[at].score != chosen) at++;
     int64_t first = at - SHOWN / 2;
-    if (first + SHOWN > count) first = count - SHOWN;
+    if (first + SHOWN > g->count) first = g->count - SHOWN;
     if (first < 0) first = 0;
-    printf("%*s  %12s  %12s  %s\n", LABEL_WIDTH, "", "gamma", "best lambda", g->kind);
-    for (int64_t i = first; i < count && i < first + SHOWN; i++)
-        printf("%*s%c %12.4g  %12.4g  %.6g%s\n", LABEL_WIDTH, "", i == at ? '>' : ' ',
-               g->at[i].gamma, g->at[i].lambda, shown_score(g, g->at[i].score),
-               i == at ? "   <- chosen" : "");
+    printf("%*s  %12s  %12s  %s\n", LABEL_WIDTH, "", gammas > 1 ? "gamma" : "",
+           gammas > 1 ? "best lambda" : "lambda", g->kind);
+    for (int64_t i = first; i < g->count && i < first + SHOWN; i++) {
+        char gamma[32] = "";
+        if (gammas > 1) snprintf(gamma, sizeof gamma, "%.4g", g->at[i].gamma);
+        printf("%*s%c %12s  %12.4g  %*.6g%s\n", LABEL_WIDTH, "", i == at ? '>' : ' ', gamma,
+               g->at[i].lambda, (int)strlen(g->kind), shown_score(g, g->at[i].score),
+               i == at ? "  <- chosen" : "");
+    }
 }
 
 void report_choice(const json_t *model)
@@ -98,8 +113,7 @@ void report_choice(const json_t *model)
         char on[64] = "";
         if (rows > 0 && rows < json_at(model, "n"))
             snprintf(on, sizeof on, " on %.0f of the rows", rows);
-        report("Chosen", "among %" PRId64 " pairs of gamma and lambda, by %s%s%s", g.count, g.kind,
-               g.unit, on);
+        report("Chosen", "the best of %" PRId64 " by %s%s%s", g.count, g.kind, g.unit, on);
         choice_table(&g);
     }
     grid_free(&g);
@@ -119,26 +133,44 @@ static int all_within_tolerance(const json_t *model)
     return 1;
 }
 
+enum { TARGETS_SHOWN = 6 };
+
+static int64_t targets_shown(const json_t *model)
+{
+    int64_t targets = target_count(model);
+    return targets < TARGETS_SHOWN ? targets : TARGETS_SHOWN;
+}
+
 void report_certificate(const json_t *model)
 {
-    printf("%-*s%-12s %14s %14s %13s  %s\n", LABEL_WIDTH, "Certificate", "target", "primal", "dual",
-           "relative gap", "verdict");
-    for (int64_t t = 0; t < target_count(model); t++)
-        printf("%*s%-12.12s %14.8g %14.8g %13.2g  %s\n", LABEL_WIDTH, "", target_name(model, t),
+    int64_t targets = target_count(model), shown = targets_shown(model);
+    printf("%-*s%-16s %12s %12s %9s  %s\n", LABEL_WIDTH, "Certificate", "target", "primal", "dual",
+           "rel. gap", "verdict");
+    for (int64_t t = 0; t < shown; t++)
+        printf("%*s%-16.16s %12.7g %12.7g %9.2g  %s\n", LABEL_WIDTH, "", target_name(model, t),
                json_at_target(model, "primal", t), json_at_target(model, "dual", t),
-               json_at_target(model, "relative_gap", t), verdict(model, t));
+               fmax(json_at_target(model, "relative_gap", t), 0), /* below 0 it is rounding */
+               verdict(model, t));
+    if (shown < targets) report("", "... and %" PRId64 " more", targets - shown);
     if (all_within_tolerance(model))
-        report("", "proved: no function has an objective below dual, this one reaches primal");
+        report("", "proved: the objective of any function is at least the dual value");
 }
 
 void report_error(const json_t *model)
 {
-    double score = json_at(model, "score"), null = json_at_target(model, "null", 0);
-    double loss = json_at_target(model, "mean_loss", 0);
-    if (strcmp(json_text_at(model, "loss"), "square") != 0 || target_count(model) > 1) return;
-    if (isfinite(score))
-        report("Error", "RMSE %.5g on the training rows (R2 %.4f), %.5g held out (R2 %.4f)",
-               sqrt(loss), 1 - loss / null, sqrt(score), 1 - score / null);
-    else
-        report("Error", "RMSE %.5g on the training rows (R2 %.4f)", sqrt(loss), 1 - loss / null);
+    double score = json_at(model, "score");
+    if (strcmp(json_text_at(model, "loss"), "square") != 0) return;
+    for (int64_t t = 0; t < targets_shown(model); t++) {
+        double loss = json_at_target(model, "mean_loss", t);
+        double null = json_at_target(model, "null", t);
+        const char *label = t == 0 ? "Error" : "";
+        if (target_count(model) > 1)
+            report(label, "%s: RMSE %.5g training (R2 %.4f)", target_name(model, t), sqrt(loss),
+                   1 - loss / null);
+        else if (isfinite(score))
+            report(label, "RMSE %.5g training (R2 %.4f), %.5g held out (R2 %.4f)", sqrt(loss),
+                   1 - loss / null, sqrt(score), 1 - score / null);
+        else
+            report(label, "RMSE %.5g training (R2 %.4f)", sqrt(loss), 1 - loss / null);
+    }
 }

@@ -15,13 +15,17 @@ typedef struct grid {
     int64_t best;                 /* -1: no point has a score */
     char    kind[48];             /* "leave-one-out RMSE" */
     int     square;               /* scores are shown as their roots                   */
-    const char *unit;             /* " (in units of the target)", where that is so      */
+    const char *unit;             /* ", in units of the target", where that is so      */
 } grid;
 /* From the "grid" and "score_kind" of a JSON object. 0: out of memory. */
 int  grid_read(grid *g, const json_t *object, const char *loss, int64_t targets);
 void grid_free(grid *g);
 double shown_score(const grid *g, double score);
-int  ascending(const void *a, const void *b);      /* two doubles, for qsort */
+double gamma_of(const point *p);
+double lambda_of(const point *p);
+typedef struct axis { double *at; int64_t count; } axis;
+/* The distinct values of a coordinate, ascending; at (to be freed) NULL: out of memory. */
+axis grid_axis(const grid *g, double (*of)(const point *));
 
 void report_data(const json_t *model, const char *path);
 void report_choice(const json_t *model);

@@ -68,11 +68,11 @@ class BadData(ToolTest):
         self.refuse_data('a,b,y\n1,2,3\n4,"5,6\n6,7,8\n', "bad.csv", "quote")
 
     def test_target_not_there(self):
-        self.refuse_data(GOOD, '"price"', options=("--target", "price"))
-        self.refuse_data(GOOD, '"9"', options=("--target", "9"))
+        self.refuse_data(GOOD, "bad.csv", "--target price", options=("--target", "price"))
+        self.refuse_data(GOOD, "bad.csv", "--target 9", options=("--target", "9"))
 
     def test_weights_not_there(self):
-        self.refuse_data(GOOD, '"w"', options=("--weights", "w"))
+        self.refuse_data(GOOD, "bad.csv", "--weights w", options=("--weights", "w"))
 
     def test_negative_weight(self):
         self.refuse_data("a,w,y\n1,1,3\n4,-1,6\n6,1,8\n5,2,1\n", '"w"', options=("--weights", "w"))

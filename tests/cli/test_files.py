@@ -4,6 +4,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
+import pty
 import resource
 import signal
 import subprocess
@@ -122,76 +123,87 @@ class FullDisk(ToolTest):
 
 
 class Interrupted(ToolTest):
-    """Data come through a named pipe: once it is drained the tool is at work on them."""
-
-    def start(self, *words):
+    def start(self, *words, stderr=subprocess.PIPE):
         print("$ fenchel", *words, "  (and Ctrl-C)", flush=True)
         tool = subprocess.Popen([FENCHEL, *words], cwd=self.folder, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE)
+                                stderr=stderr)
         self.addCleanup(tool.stdout.close)
-        self.addCleanup(tool.stderr.close)
+        if tool.stderr:
+            self.addCleanup(tool.stderr.close)
         return tool
 
-    def fit_and_signal(self, *signals):
-        self.some_data(rows=1500)
-        text = self.read("data.csv")
-        os.remove(self.path("data.csv"))
-        os.mkfifo(self.path("pipe.csv"))
-        self.write("m.fen", "precious")
-        tool = self.start("fit", "pipe.csv", "-o", "m.fen")
-        with open(self.path("pipe.csv"), "wb") as pipe:
-            pipe.write(text)
-        for number in signals:
-            tool.send_signal(number)
-            if len(signals) > 1:                    # told apart: signals do not queue
-                self.assertIn(b"press Ctrl-C again", tool.stderr.readline())
-                signals = signals[1:]
-        return tool
+    def stop_in_the_middle(self, number, *words):
+        """stderr is a terminal, so that its progress tells when the fit is at work."""
+        terminal, end = pty.openpty()
+        tool = self.start(*words, stderr=end)
+        os.close(end)
+        said = b""
+        try:
+            while chunk := os.read(terminal, 4096):
+                if b"%" in chunk and b"%" not in said:
+                    tool.send_signal(number)
+                said += chunk
+        except OSError:                     # how a terminal says that nobody writes any more
+            pass
+        os.close(terminal)
+        self.assertEqual(tool.wait(timeout=300), INTERRUPTED, said)
+        self.assertEqual(tool.stdout.read(), b"")
+        return said.decode().replace("\r\n", "\n")
 
     def test_fit(self):
+        self.some_data(rows=1500)
+        self.write("m.fen", "precious")
         for number in (signal.SIGINT, signal.SIGTERM):
-            tool = self.fit_and_signal(number)
-            out, err = tool.communicate(timeout=300)
-            lines = err.decode().splitlines()
-            self.assertEqual(tool.returncode, INTERRUPTED, err)
-            self.assertEqual(out, b"")
-            self.assertEqual(len(lines), 2, err)
-            self.assertIn("stopping after this step; press Ctrl-C again to stop at once", lines[0])
-            self.assertTrue(lines[1].startswith("fenchel: "), err)
-            self.assertEqual(self.files(), ["m.fen", "pipe.csv"])
-            self.assertEqual(self.read("m.fen"), b"precious")
-            os.remove(self.path("pipe.csv"))
+            for output in (("-o", "m.fen"), ()):
+                said = self.stop_in_the_middle(number, "fit", "data.csv", *output)
+                self.assertRegex(said, r"\d+%  [a-z]")
+                self.assertIn("\nfenchel: stopping after this step; press Ctrl-C again to stop at "
+                              "once\n", said)
+                self.assertRegex(said.splitlines()[-1], r"fenchel: interrupted; nothing was written$")
+                self.assertEqual(self.files(), ["data.csv", "m.fen"])
+                self.assertEqual(self.read("m.fen"), b"precious")
 
-    def test_fit_twice(self):
-        tool = self.fit_and_signal(signal.SIGINT, signal.SIGINT)
-        self.assertEqual(tool.wait(timeout=300), -signal.SIGINT)
-        self.assertEqual(self.files(), ["m.fen", "pipe.csv"])
-        self.assertEqual(self.read("m.fen"), b"precious")
+    def test_select(self):
+        self.some_data(rows=1500)
+        self.stop_in_the_middle(signal.SIGINT, "select", "data.csv", "-o", "grid.csv")
+        self.assertEqual(self.files(), ["data.csv"])
 
-    def predict_and_signal(self, *signals):
+    def test_no_progress_where_it_is_not_wanted(self):
+        self.some_data(rows=400)
+        self.assertEqual(self.run_tool("fit", "data.csv").err, "")
+        terminal, end = pty.openpty()
+        tool = self.start("fit", "data.csv", "--quiet", stderr=end)
+        os.close(end)
+        self.assertEqual(tool.wait(timeout=300), 0)
+        with self.assertRaises(OSError):            # nothing was written
+            os.read(terminal, 1)
+        os.close(terminal)
+
+    def predict_from_a_pipe(self):
+        """Half of the data have come, more may come: the tool waits in the middle."""
         model = self.some_model()
-        text = self.read("data.csv")
         os.mkfifo(self.path("pipe.csv"))
         tool = self.start("predict", model, "pipe.csv", "-o", "out.csv")
-        with open(self.path("pipe.csv"), "wb") as pipe:
-            pipe.write(text)
-            pipe.flush()
-            for number in signals:
-                tool.send_signal(number)
-                self.assertIn(b"press Ctrl-C again", tool.stderr.readline())
-                if len(signals) > 1:
-                    tool.send_signal(number)
-                    self.assertEqual(tool.wait(timeout=300), -number)
-                    return tool
-        return tool
+        pipe = open(self.path("pipe.csv"), "wb")
+        pipe.write(self.read("data.csv"))
+        pipe.flush()
+        tool.send_signal(signal.SIGINT)
+        self.assertIn(b"press Ctrl-C again", tool.stderr.readline())
+        return tool, pipe
 
     def test_predict(self):
-        tool = self.predict_and_signal(signal.SIGINT)
+        tool, pipe = self.predict_from_a_pipe()
+        pipe.close()
         self.assertEqual(tool.wait(timeout=300), INTERRUPTED)
         self.assertEqual(self.files(), ["data.csv", "data.fen", "pipe.csv"])
 
     def test_predict_twice(self):
-        self.predict_and_signal(signal.SIGINT, signal.SIGINT)
+        tool, pipe = self.predict_from_a_pipe()
+        tool.send_signal(signal.SIGINT)
+        self.assertEqual(tool.wait(timeout=300), -signal.SIGINT)
+        with self.assertRaises(BrokenPipeError):
+            pipe.write(b"1,2,3\n")
+            pipe.close()
         self.assertEqual(self.files(), ["data.csv", "data.fen", "pipe.csv"])
 
 

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-FENCHEL = os.path.abspath(os.environ.get("FENCHEL", "build/release/fenchel"))
+FENCHEL = os.path.abspath(os.environ["FENCHEL"])
 
 
 class Result:
