@@ -13,6 +13,8 @@
  * alone, so a longer file begins with the rows of a shorter one.
  */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -84,14 +86,20 @@ static const char *moons_column(int64_t j) { return j < 2 ? input_name[j] : "lab
 /* ---- any of them as a table ------------------------------------------------------ */
 static fen_status unknown_generator(const char *name, fen_error *err)
 {
-    const char *names[64] = { NULL }; /* the last stays NULL: it ends the list */
-    for (int i = 0; i < 63 && fenp_generators[i]; i++) names[i] = fenp_generators[i]->name;
+    enum { NAMES_MAX = 32 };
+    const char *names[NAMES_MAX + 1] = { NULL };
+    char known[200] = "";
+    for (int i = 0; i < NAMES_MAX && fenp_generators[i]; i++) {
+        size_t used = strlen(known);
+        names[i] = fenp_generators[i]->name;
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", names[i]);
+    }
     const char *near = fenp_nearest(name, names);
     if (near)
         return fenp_fail(err, FEN_BAD_CALL, "there is no generator \"%.60s\"; did you mean \"%s\"?",
                          name, near);
-    return fenp_fail(err, FEN_BAD_CALL,
-                     "there is no generator \"%.60s\"; see fenchel generate --help", name);
+    return fenp_fail(err, FEN_BAD_CALL, "there is no generator \"%.60s\"; known are %s", name,
+                     known);
 }
 
 static const char *generator_name(const void *generator, int64_t column, char space[32])

@@ -31,7 +31,7 @@ static inline fen_view fenp_sample_inputs(const fenp_sample *s)
 /* One input column of the file and what became of it. */
 typedef struct fenp_input {
     char   *name;
-    int     text, constant;      /* constant: dropped                                 */
+    int     text, constant;      /* constant: dropped, all but its indicator          */
     int     gaps;                /* numbers: training had gaps, an indicator follows  */
     double  fill, center, scale; /* numbers                                           */
     char  **levels;              /* text: levels with a feature of their own          */
@@ -66,7 +66,7 @@ fen_status fenp_prep_labels(const fenp_prep *prep, const fen_table *table, doubl
 /* Name of feature j ("age", "age is missing", "colour = red", "colour = other"). */
 void       fenp_prep_feature_name(const fenp_prep *prep, int64_t j, char *out, int64_t size);
 /* In words and numbers for the model file: everything but fill, center, scale, which
- * are arrays of prep->inputs entries each. */
+ * are arrays of prep->inputs entries each (as many as the array "inputs" has). */
 json_t    *fenp_prep_to_json(const fenp_prep *prep);
 fen_status fenp_prep_from_json(const json_t *json, const double *fill, const double *center,
                                const double *scale, fenp_prep **out, fen_error *err);

@@ -21,6 +21,7 @@
 #include "data/columns.h"
 
 enum {
+    FIRST_BYTES = 1 << 14, /* of buffer for a small file                              */
     BLOCK_BYTES = 1 << 22, /* of text per block                                      */
     INDEX_MAX = 1 << 24,   /* every column up to the largest index gets a name       */
     QUOTED = 40            /* bytes of the culprit that a message shows              */
@@ -226,7 +227,7 @@ static fen_status fill_buffer(reader *r, int64_t *length, fen_error *err)
 {
     for (;;) {
         if (r->used == r->size) {
-            int64_t size = r->size ? 2 * r->size : BLOCK_BYTES;
+            int64_t size = r->size ? 2 * r->size : FIRST_BYTES;
             char *text = fenp_resize(r->text, size, 1);
             if (!text) return fenp_no_memory(err, size, "a block of svmlight text");
             r->text = text;
@@ -237,7 +238,7 @@ static fen_status fill_buffer(reader *r, int64_t *length, fen_error *err)
         if (status != FEN_OK) return status;
         r->used += got;
         r->at_end = got == 0;
-        if (!r->at_end && r->used < r->size) continue;
+        if (!r->at_end && (r->used < r->size || r->size < BLOCK_BYTES)) continue;
         *length = r->used;
         while (!r->at_end && *length > 0 && r->text[*length - 1] != '\n') --*length;
         if (r->at_end || *length > 0) return FEN_OK;

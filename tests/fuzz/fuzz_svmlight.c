@@ -14,7 +14,7 @@ static int has_large_index(const uint8_t *data, size_t size)
 {
     size_t digits = 0;
     for (size_t i = 0; i < size; i++) {
-        if (data[i] == ':' && digits >= 5 && digits <= 8) return 1;
+        if (data[i] == ':' && digits >= 4 && digits <= 8) return 1;
         digits = data[i] >= '0' && data[i] <= '9' ? digits + (digits > 0 || data[i] > '0') : 0;
     }
     return 0;

@@ -199,6 +199,7 @@ static void mistakes(void **state)
     assert_non_null(strstr(err.message, "\"freidman\""));
     assert_non_null(strstr(err.message, "\"friedman\""));
     assert_int_equal(fen_table_generate("zzzzzzzz", &o, &t, &err), FEN_BAD_CALL);
+    assert_non_null(strstr(err.message, "friedman, sparse, sinc, moons"));
     o.rows = 0;
     assert_int_equal(fen_table_generate("sinc", &o, &t, &err), FEN_BAD_CALL);
     o.rows = INT64_MAX;
