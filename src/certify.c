@@ -157,12 +157,12 @@ static fen_certificate judge(const claim *c, const double *u, double tolerance, 
     out.gap = out.primal - out.dual;
     out.null = null_value(c);
     const double unit = fmax(out.primal, 1e-12 * out.null);
-    if (out.gap < 0.0 && out.gap > -1e-13 * unit) out.gap = 0.0; /* rounding of the two sums */
+    if (out.gap < 0.0 && out.gap > -1e-9 * unit) out.gap = 0.0; /* rounding of the two sums */
     out.relative_gap = unit > 0.0 ? out.gap / unit : out.gap;
     out.stationarity = stationarity(c, u);
-    out.verdict = !(out.relative_gap <= tolerance) ? FEN_VERDICT_STALLED
-                  : c->lambda <= floor             ? FEN_VERDICT_INTERPOLATION
-                                                   : FEN_VERDICT_OPTIMAL;
+    out.verdict = !(fabs(out.relative_gap) <= tolerance) ? FEN_VERDICT_STALLED
+                  : c->lambda <= floor                   ? FEN_VERDICT_INTERPOLATION
+                                                         : FEN_VERDICT_OPTIMAL;
     return out;
 }
 
@@ -313,8 +313,8 @@ fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_opti
     if (status == FEN_OK) {
         *holds = same_inputs(m, sample) && selection_agrees(m);
         for (int64_t t = 0; t < m->targets; t++) {
-            *holds &=
-                now[t].relative_gap <= m->tolerance && reproduces(&m->certificate[t], &now[t]);
+            *holds &= fabs(now[t].relative_gap) <= m->tolerance &&
+                      reproduces(&m->certificate[t], &now[t]);
             out[t] = now[t];
         }
     }

@@ -18,10 +18,28 @@
 #include "promise/loo.h"
 #include "story.h"
 
-enum { COARSE = 1000, SMALL = 1500, FINE = 4000, ASKED = 8000 };
+enum { SMALLEST = 300, COARSE = 1000, SMALL = 1500, FINE = 4000, ASKED = 8000 };
 enum { AUTO_GAMMAS = 10, AUTO_LAMBDAS = 25, NEIGHBOURS = 3, FEW_LAMBDAS = 8 };
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+static int64_t memory_limit(const fen_options *o)
+{
+    return o->memory_limit_bytes > 0 ? o->memory_limit_bytes
+                                     : fenp_memory_available() + fenp_memory_resident();
+}
+
+/* With a work area of so many bytes, the model's own copy of everything, and what BLAS
+ * keeps for its threads. */
+static int64_t resident_with(int64_t work, const fenp_size *size)
+{
+    const int64_t blas = (int64_t)8 << 20;
+    return fenp_memory_resident() + work + size->n * (size->targets + 2) * 8 + blas;
+}
+
+/* ---- engine and selection ------------------------------------------------------------ */
 
 static int points(const fen_values *v, int automatic)
 {
@@ -73,6 +91,15 @@ static double scoring_flops(const fenp_strategy *s, double rows, double p, int64
     return 10 * cube * (double)(folds ? folds : 1) + 4 * rows * rows * s->lambdas;
 }
 
+static int64_t selection_bytes(const fenp_strategy *s, const fenp_size *size, int64_t folds,
+                               int primal)
+{
+    fenp_size part = *size;
+    part.n = s->rows;
+    return scoring_bytes(s, &part, folds, primal) * fenp_gammas_at_once(part.n, s->gammas) +
+           (part.n < size->n ? part.n * size->p * (int64_t)sizeof(double) : 0);
+}
+
 static void plan_selection(const fen_options *o, const fenp_size *size, int primal,
                            fenp_strategy *s)
 {
@@ -82,10 +109,13 @@ static void plan_selection(const fen_options *o, const fenp_size *size, int prim
     s->rows = exact_primal || size->n < most ? size->n : most;
     s->widen = o->gamma.choice == FEN_AUTO && s->gammas > 1;
     s->coarse_rows = s->widen && size->n > SMALL ? COARSE : 0;
-    fenp_size part = *size;
-    part.n = s->rows;
-    s->bytes = larger(s->bytes, scoring_bytes(s, &part, folds, exact_primal) +
-                                    (s->rows < size->n ? s->rows * size->p * 8 : 0));
+    int64_t bytes = selection_bytes(s, size, folds, exact_primal);
+    while (s->rows > SMALLEST && bytes > s->bytes && resident_with(bytes, size) > memory_limit(o)) {
+        s->rows -= s->rows / 4; /* fewer rows rather than no selection */
+        bytes = selection_bytes(s, size, folds, exact_primal);
+    }
+    if (s->coarse_rows > s->rows) s->coarse_rows = 0;
+    s->bytes = larger(s->bytes, bytes);
     const int fine = s->coarse_rows ? NEIGHBOURS : s->gammas;
     s->flops += fine * scoring_flops(s, (double)s->rows, (double)size->p, folds, exact_primal);
     if (s->coarse_rows)
@@ -119,19 +149,6 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
     return FEN_OK;
 }
 
-static int64_t memory_limit(const fen_options *o)
-{
-    return o->memory_limit_bytes > 0 ? o->memory_limit_bytes
-                                     : fenp_memory_available() + fenp_memory_resident();
-}
-
-/* The model's own copy of everything, and what BLAS keeps for its threads. */
-static int64_t peak_bytes(const fenp_strategy *s, const fenp_size *size)
-{
-    const int64_t blas = (int64_t)8 << 20;
-    return fenp_memory_resident() + s->bytes + size->n * (size->targets + 2) * 8 + blas;
-}
-
 /* Rows that an n x n matrix of doubles leaves room for in what is not yet taken. */
 static int64_t rows_that_fit(int64_t bytes)
 {
@@ -149,10 +166,9 @@ static int64_t rows_that_fit(int64_t bytes)
 static void advise(const fenp_strategy *s, const fenp_size *size, int64_t limit, char *out,
                    size_t room)
 {
-    const int64_t free_bytes = limit - (peak_bytes(s, size) - s->bytes);
-    const int64_t rows = free_bytes > 0 ? rows_that_fit(free_bytes) / 100 * 100 : 0;
-    if (strcmp(s->solver->name, "primal") == 0)
-        snprintf(out, room, "give it more memory, or fewer columns");
+    const int64_t rows = rows_that_fit(limit - resident_with(0, size)) / 100 * 100;
+    if (rows < 100 || strcmp(s->solver->name, "primal") == 0)
+        snprintf(out, room, "raise --memory");
     else
         snprintf(out, room,
                  "train on at most %lld of the %lld rows, take --kernel linear, "
@@ -163,12 +179,12 @@ static void advise(const fenp_strategy *s, const fenp_size *size, int64_t limit,
 fen_status fenp_strategy_fits(const fenp_strategy *s, const fen_options *o, const fenp_size *size,
                               fen_error *err)
 {
-    const int64_t limit = memory_limit(o), peak = peak_bytes(s, size);
+    const int64_t limit = memory_limit(o), peak = resident_with(s->bytes, size);
     char advice[200];
     if (peak <= limit) return FEN_OK;
     advise(s, size, limit, advice, sizeof advice);
-    return fenp_fail(err, FEN_MEMORY, "this fit needs %.2f GB and %.2f GB may be used: %s",
-                     (double)peak / 1e9, (double)limit / 1e9, advice);
+    return fenp_fail(err, FEN_MEMORY, "this fit needs %lld MB and %lld MB may be used: %s",
+                     (long long)(peak / 1000000), (long long)(limit / 1000000), advice);
 }
 
 /* Flops per second of a matrix product on the threads in force: 20 ms well spent. */
@@ -217,11 +233,9 @@ fen_status fen_plan_fit(const fen_table *table, const fen_options *o, fen_plan *
         fenp_strategy_make(o, fenp_find_kernel(o->kernel), fenp_find_loss(o->loss), &size, &s, err);
     if (status == FEN_OK) {
         fen_plan plan = { .rows = size.n, .features = size.p, .targets = size.targets };
-        const fenp_threads before = fenp_threads_enter(o->threads);
-        plan.peak_bytes = peak_bytes(&s, &size);
+        plan.peak_bytes = resident_with(s.bytes, &size);
         plan.limit_bytes = memory_limit(o);
         plan.seconds = s.flops / measured_rate();
-        fenp_threads_leave(before);
         plan.fits = plan.peak_bytes <= plan.limit_bytes;
         snprintf(plan.method, sizeof plan.method, "%s", s.solver->name);
         snprintf(plan.why, sizeof plan.why, "%s", s.why);
@@ -229,6 +243,7 @@ fen_status fen_plan_fit(const fen_table *table, const fen_options *o, fen_plan *
         if (!plan.fits) advise(&s, &size, plan.limit_bytes, plan.advice, sizeof plan.advice);
         *out = plan;
     }
+    fenp_threads_leave(before);
     fenp_sample_free(sample);
     fenp_prep_free(prep);
     return status;

@@ -2,7 +2,7 @@
  *
  * Scores are exact leave-one-out (or GCV, or K-fold) weighted mean squared errors of
  * every grid point. For one gamma, one eigendecomposition scores all lambdas.
- * Automatic grids. lambda: 25 values from 1e-9 to 10 times the mean of k(x,x). gamma:
+ * Automatic grids. lambda: 25 values from 1e-11 to 10 times the mean of k(x,x). gamma:
  * 10 values in steps of 2 (its root for inverse lengths) around 1/(mean squared
  * distance), continued past an end as long as that end is the best.
  * Large samples. Every gamma is tried on a seeded part of the rows, the winner and its
@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <omp.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -82,7 +83,7 @@ static int list_lambdas(const fen_options *o, const fenp_kernel *kernel, const f
     else {
         const double unit = fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(s), s->w);
         for (int k = 0; k < wanted; k++)
-            lambdas[k] = (unit > 0.0 ? unit : 1.0) * pow(10.0, -9.0 + 10.0 * k / (wanted - 1));
+            lambdas[k] = (unit > 0.0 ? unit : 1.0) * pow(10.0, -11.0 + 12.0 * k / (wanted - 1));
     }
     return wanted;
 }
@@ -98,8 +99,10 @@ static double variance(const fenp_sample *s, int64_t t)
     return sum;
 }
 
-static void record(search *s, const double *lambdas, int count, const double *scores)
+static void record(search *s, const fenp_kernel *kernel, const double *lambdas,
+                   const double *scores)
 {
+    const int count = s->strategy->lambdas;
     const int64_t targets = s->sample->targets;
     for (int l = 0; l < count; l++) {
         double score = 0.0;
@@ -107,7 +110,7 @@ static void record(search *s, const double *lambdas, int count, const double *sc
             const double unit = targets > 1 ? variance(s->sample, t) * (double)targets : 1.0;
             score += scores[t * count + l] / (unit > 0.0 ? unit : 1.0);
         }
-        s->grid[s->count] = (fenp_score){ s->kernel.par.gamma, lambdas[l], score };
+        s->grid[s->count] = (fenp_score){ kernel->par.gamma, lambdas[l], score };
         if (s->best < 0 || score < s->grid[s->best].score) s->best = s->count;
         s->count++;
     }
@@ -146,19 +149,69 @@ static fen_status compute_scores(const search *s, const fenp_problem *problem,
     return status;
 }
 
-static fen_status score_gamma(search *s, double gamma, const fenp_task *task, fen_error *err)
+/* Rows up to which gammas are scored side by side, each by one thread: below that an
+ * eigendecomposition gains little from a second core, above it memory is better kept. */
+enum { SIDE_BY_SIDE = 2000 };
+
+int fenp_gammas_at_once(int64_t rows, int gammas)
 {
+    const int threads = omp_get_max_threads();
+    return rows > SIDE_BY_SIDE ? 1 : gammas < threads ? gammas : threads;
+}
+
+/* Candidates and scores of one gamma, filled by whichever thread takes it. */
+typedef struct column {
+    fenp_kernel kernel;
     double lambdas[FEN_VALUES_MAX];
-    s->kernel.par.gamma = gamma;
-    const int count = list_lambdas(s->o, &s->kernel, s->sample, s->strategy->lambdas, lambdas);
-    const fenp_problem problem = { s->sample, fenp_find_loss(s->o->loss), s->kernel, 0.0,
+    double *scores; /* targets x count                           */
+    fen_status status;
+    fen_error err;
+} column;
+
+static void score_column(const search *s, column *c, const fenp_task *task)
+{
+    const int count = list_lambdas(s->o, &c->kernel, s->sample, s->strategy->lambdas, c->lambdas);
+    const fenp_problem problem = { s->sample, fenp_find_loss(s->o->loss), c->kernel, 0.0,
                                    s->o->bias };
-    double *scores = fenp_new(count, s->sample->targets * (int64_t)sizeof(double));
-    if (!scores) return fenp_no_memory(err, count * 8, "the scores");
-    const fen_status status = compute_scores(s, &problem, lambdas, count, scores, task, err);
-    if (status == FEN_OK) record(s, lambdas, count, scores);
-    free(scores);
-    return status == FEN_OK ? fenp_task_at(task, 1.0, err) : status;
+    c->scores = fenp_new(count, s->sample->targets * (int64_t)sizeof(double));
+    c->status = c->scores ? compute_scores(s, &problem, c->lambdas, count, c->scores, task, &c->err)
+                          : fenp_no_memory(&c->err, 0, "the scores");
+    if (c->status == FEN_OK) c->status = fenp_task_at(task, 1.0, &c->err);
+}
+
+/* Only the first thread reports, and all stop when one has failed or been stopped. */
+static fen_status score_gammas(search *s, const double *gammas, int count, const fenp_task *task,
+                               fen_error *err)
+{
+    column *columns = fenp_new_zeroed(count, sizeof *columns);
+    if (!columns) return fenp_no_memory(err, count * (int64_t)sizeof *columns, "the scores");
+    const int threads = fenp_gammas_at_once(s->sample->n, count);
+    int failed = 0;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+    for (int k = 0; k < count; k++) {
+        int stop;
+#pragma omp atomic read
+        stop = failed;
+        if (stop) continue;
+        const fenp_task part =
+            fenp_task_part(task, task->stage, (double)k / count, (k + 1.0) / count);
+        columns[k].kernel = s->kernel;
+        columns[k].kernel.par.gamma = gammas[k];
+        score_column(s, &columns[k], omp_get_thread_num() == 0 ? &part : NULL);
+        if (columns[k].status != FEN_OK) {
+#pragma omp atomic write
+            failed = 1;
+        }
+    }
+    fen_status status = FEN_OK;
+    for (int k = 0; k < count; k++) {
+        if (status == FEN_OK && columns[k].status != FEN_OK)
+            status = fenp_fail(err, columns[k].status, "%s", columns[k].err.message);
+        if (status == FEN_OK) record(s, &columns[k].kernel, columns[k].lambdas, columns[k].scores);
+        free(columns[k].scores);
+    }
+    free(columns);
+    return status;
 }
 
 /* ---- one round over the gammas ------------------------------------------------------- */
@@ -170,13 +223,8 @@ static fen_status run_round(search *s, double *gammas, int *count, int widen, co
                             fen_error *err)
 {
     const double ratio = gamma_step(s->kernel.table, 1);
-    fen_status status = FEN_OK;
     s->count = 0, s->best = -1;
-    for (int k = 0; status == FEN_OK && k < *count; k++) {
-        const fenp_task part =
-            fenp_task_part(task, task->stage, (double)k / *count, (k + 1.0) / *count);
-        status = score_gamma(s, gammas[k], &part, err);
-    }
+    fen_status status = score_gammas(s, gammas, *count, task, err);
     for (int extra = 0; widen && status == FEN_OK && extra < MOST_WIDENINGS; extra++) {
         const int low = best_gamma(s) == gammas[0], high = best_gamma(s) == gammas[*count - 1];
         if (!low && !high) break;
@@ -185,7 +233,7 @@ static fen_status run_round(search *s, double *gammas, int *count, int widen, co
         gammas[at] = low ? gammas[1] / ratio : gammas[at - 1] * ratio;
         ++*count;
         const fenp_task part = fenp_task_part(task, task->stage, 1.0, 1.0);
-        status = score_gamma(s, gammas[at], &part, err);
+        status = score_gammas(s, gammas + at, 1, &part, err);
     }
     return status;
 }

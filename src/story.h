@@ -35,6 +35,9 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fe
                        const fenp_strategy *strategy, fenp_chosen *out, const fenp_task *task,
                        fen_error *err);
 
+/* Gammas that are scored side by side, each with a work area of its own. */
+int        fenp_gammas_at_once(int64_t rows, int gammas);
+
 /* ---- certify.c: the certificate of every target from its definition ---------------- */
 fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_certificate *out,
                         const fenp_task *task, fen_error *err);

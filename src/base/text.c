@@ -2,6 +2,8 @@
  *
  * Decimal numbers are in number.c. Nothing here looks at the locale: letters are ASCII,
  * other bytes (UTF-8) only ever compare equal to themselves. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
 
@@ -117,4 +119,15 @@ int fenp_each_item(const char *list, int (*visit)(void *user, const char *item, 
         if (!*end) return 0;
         p = end;
     }
+}
+
+/* Dividing by a power of ten that is exact gives the double nearest to the short decimal. */
+int fenp_print_short(double value, char out[32])
+{
+    const double size = fabs(value);
+    if (!(size > 1e-17 && size < 1e17)) return fenp_print_double(value, out);
+    const int decimals = 5 - (int)floor(log10(size));
+    const double power = pow(10.0, abs(decimals));
+    return fenp_print_double(
+        decimals < 0 ? round(value / power) * power : round(value * power) / power, out);
 }

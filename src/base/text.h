@@ -19,6 +19,8 @@ int fenp_is_not_finite_word(const char *text, int64_t length);
 int fenp_parse_fraction(const char *text, int64_t length, double *value);
 /* Shortest text that reads back as the same double; at most 32 bytes. Returns its length. */
 int fenp_print_double(double value, char out[32]);
+/* For people: six digits of it. */
+int fenp_print_short(double value, char out[32]);
 /* The entry of names (NULL-terminated) nearest to wrong in edit distance, NULL if none is near. */
 const char *fenp_nearest(const char *wrong, const char *const *names);
 /* Calls visit for every item of a comma list; blanks trimmed; stops when it returns nonzero. */

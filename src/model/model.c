@@ -60,7 +60,7 @@ static void parameter(char *out, int64_t size, int used, const char *name, doubl
     char number[32];
     size_t length = strlen(out);
     if (!used) return;
-    fenp_print_double(value, number);
+    fenp_print_short(value, number);
     snprintf(out + length, (size_t)size - length, ", %s = %s", name, number);
 }
 
@@ -68,8 +68,8 @@ void fenp_model_objective(const fen_model *m, char *out, int64_t size)
 {
     const fen_kernel *k = m->kernel.table;
     char lambda[32], power[32];
-    fenp_print_double(m->lambda, lambda);
-    fenp_print_double(m->power, power);
+    fenp_print_short(m->lambda, lambda);
+    fenp_print_short(m->power, power);
     snprintf(out, (size_t)size,
              "%smean of %s loss %s at t = f(x)%s, plus %s ||f||^%s, %s kernel %s",
              m->prep->weights ? "weighted " : "", m->loss->name, m->loss->help,

@@ -12,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/linalg.h"
 #include "solver/fold.h"
 #include "solver/solver.h"
@@ -76,10 +75,8 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     int64_t rank;
     status = fenp_cholesky(s->fold.m, s->a, n, &rank, &factor, err);
     if (status == FEN_OK && rank < s->fold.m)
-        return fenp_fail(err, FEN_BAD_CALL,
-                         "lambda = %g drowns in the rounding errors of the kernel matrix: "
-                         "use at least %.1g, or --engine spectral",
-                         problem->lambda, 10.0 * (double)n * DBL_EPSILON * largest);
+        return fenp_lambda_drowns(problem, "the kernel matrix",
+                                  10.0 * (double)n * DBL_EPSILON * largest, err);
     return status;
 }
 

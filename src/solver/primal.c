@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/linalg.h"
 #include "solver/fold.h"
 #include "solver/solver.h"
@@ -77,9 +76,8 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     int64_t rank;
     const fen_status status = fenp_cholesky(p, s->factor, p, &rank, task, err);
     if (status == FEN_OK && rank < p)
-        return fenp_fail(err, FEN_BAD_CALL,
-                         "lambda = %g drowns in the rounding errors of X'X: use at least %.1g",
-                         problem->lambda, 10.0 * DBL_EPSILON * (double)p * largest / (double)n);
+        return fenp_lambda_drowns(problem, "X'X",
+                                  10.0 * DBL_EPSILON * (double)p * largest / (double)n, err);
     return status;
 }
 

@@ -1,6 +1,9 @@
 /* solution.c -- from expansion coefficients to the dual vector, the bias and, for
- * linear kernels, the weight vector */
+ * linear kernels, the weight vector; and the one way in which a direct solver fails */
 #include <cblas.h>
+
+#include "base/error.h"
+#include "base/text.h"
 
 #include "solver/solver.h"
 
@@ -20,4 +23,16 @@ void fenp_solution_set(const fenp_problem *problem, const double *c, const doubl
             cblas_dgemv(CblasRowMajor, CblasTrans, (int)n, (int)p, 1.0, sample->x, (int)p,
                         c + t * n, 1, 0.0, out->weights + t * p, 1);
     }
+}
+
+fen_status fenp_lambda_drowns(const fenp_problem *problem, const char *matrix, double least,
+                              fen_error *err)
+{
+    char lambda[32], enough[32];
+    fenp_print_short(problem->lambda, lambda);
+    fenp_print_short(least, enough);
+    return fenp_fail(err, FEN_BAD_CALL,
+                     "lambda = %s drowns in the rounding errors of %s: use at least %s, or "
+                     "--engine spectral",
+                     lambda, matrix, enough);
 }

@@ -28,6 +28,10 @@ typedef struct fenp_solution {
 void fenp_solution_set(const fenp_problem *problem, const double *c, const double *kc,
                        fenp_solution *out);
 
+/* FEN_BAD_CALL: the factorisation of matrix broke down; least is a lambda that would do. */
+fen_status fenp_lambda_drowns(const fenp_problem *problem, const char *matrix, double least,
+                              fen_error *err);
+
 typedef struct fenp_size { int64_t n, p, targets; int bias; } fenp_size;
 
 typedef struct fenp_solver {
