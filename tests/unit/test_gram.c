@@ -132,6 +132,34 @@ static void test_near_duplicates(void **state)
     }
 }
 
+/* The same against other rows, where no exact 0 of a diagonal helps to notice: rows 2i and
+ * 2i+1 differ from centres 2i and 2i+1 by one part in 2^i. */
+static void test_near_duplicates_elsewhere(void **state)
+{
+    (void)state;
+    for (int d = 0; d < DIMS; d++) {
+        const int64_t dim = dims[d], rows = 100;
+        const fenp_kernel k = { &squared, { 0, 0, 0 } };
+        double *x = random_rows(12, rows, dim), *z = doubles(rows * dim);
+        double *identity = doubles(rows * rows), *out = doubles(rows * rows);
+        for (int64_t i = 0; i < rows; i++) identity[i * rows + i] = 1.0;
+        for (int64_t i = 0; i < rows * dim; i++)
+            z[i] = x[i] * (1.0 + ldexp(fenp_uniform(5, 13, (uint64_t)i), -(int)(i / dim / 2)));
+        assert_int_equal(fenp_gram_times(&k, (fen_view){ x, rows, dim, dim },
+                                         (fen_view){ z, rows, dim, dim }, identity, rows, out, NULL,
+                                         NULL),
+                         FEN_OK);
+        for (int64_t i = 0; i < rows; i++) {
+            const long double r2 = exact(&squared, x + i * dim, z + i * dim, dim);
+            assert_true(fabsl(out[i * rows + i] - r2) <= 1e-12L * r2);
+        }
+        free(x);
+        free(z);
+        free(identity);
+        free(out);
+    }
+}
+
 /* A few tight clusters: most of every tile cancels. */
 static void test_clusters(void **state)
 {
@@ -393,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_offset),
         cmocka_unit_test(test_near_duplicates),
+        cmocka_unit_test(test_near_duplicates_elsewhere),
         cmocka_unit_test(test_clusters),
         cmocka_unit_test(test_equal_rows),
         cmocka_unit_test(test_extreme_scales),

@@ -65,10 +65,10 @@ static void test_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_place),
         cmocka_unit_test(test_accuracy),
         cmocka_unit_test(test_scale),
         cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
