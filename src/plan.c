@@ -229,6 +229,7 @@ fen_status fen_plan_fit(const fen_table *table, const fen_options *o, fen_plan *
     if (status == FEN_OK) status = fenp_prep_learn(table, o, &prep, &sample, err);
     if (status != FEN_OK) return status;
     const fenp_size size = { sample->n, sample->p, sample->targets, o->bias };
+    const fenp_threads before = fenp_threads_enter(o->threads);
     status =
         fenp_strategy_make(o, fenp_find_kernel(o->kernel), fenp_find_loss(o->loss), &size, &s, err);
     if (status == FEN_OK) {
