@@ -52,31 +52,33 @@ static inline int is_digit(char c) { return (unsigned char)(c - '0') <= 9; }
 
 /* ---- reading -------------------------------------------------------------------- */
 
-/* Eight digits at once: pairs, then fours, then all, each by one multiplication. */
-static inline int eight_digits(const char *p, uint64_t *value)
+/* Up to eight digits at once, however many there are, without a branch on their number: the
+ * digits are moved to the end of the word, behind zeros, and added up in pairs, fours, all.
+ * Returns how many there were. */
+static inline int some_digits(const char *p, uint64_t *w)
 {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    static const uint64_t shift[9] = {
+        1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000
+    };
     uint64_t v;
     memcpy(&v, p, 8);
-    if (((v & (v + 0x0606060606060606)) & 0xf0f0f0f0f0f0f0f0) != 0x3030303030303030) return 0;
-    v = (v & 0x0f0f0f0f0f0f0f0f) * 2561 >> 8;
-    v = (v & 0x00ff00ff00ff00ff) * 6553601 >> 16;
-    *value = (v & 0x0000ffff0000ffff) * 42949672960001 >> 32;
-    return 1;
-#else
-    (void)p, (void)value;
-    return 0;
-#endif
+    v ^= 0x3030303030303030;
+    uint64_t others = (v | (v + 0x7676767676767676)) & 0x8080808080808080;
+    int count = others ? __builtin_ctzll(others) / 8 : 8;
+    if (count == 0) return 0;
+    v <<= 64 - 8 * count;
+    v = v * 2561 >> 8 & 0x00ff00ff00ff00ff;
+    v = v * 6553601 >> 16 & 0x0000ffff0000ffff;
+    *w = *w * shift[count] + (v * 42949672960001 >> 32);
+    return count;
 }
 
 /* w wraps around beyond 19 digits; the caller looks at the count. */
 static inline const char *take_digits(const char *p, const char *end, uint64_t *w)
 {
-    uint64_t eight;
-    while (end - p >= 8 && eight_digits(p, &eight)) {
-        *w = *w * 100000000 + eight;
-        p += 8;
-    }
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (int count = 8; count == 8 && end - p >= 8; p += count) count = some_digits(p, w);
+#endif
     for (; p < end && is_digit(*p); p++) *w = *w * 10 + (uint64_t)(*p - '0');
     return p;
 }
@@ -98,7 +100,7 @@ static const char *take_exponent(const char *p, const char *end, int64_t *expone
 static inline const char *take_decimal(const char *p, const char *end, decimal *d)
 {
     d->negative = p < end && *p == '-';
-    if (p < end && (*p == '-' || *p == '+')) p++;
+    p += d->negative | (p < end && *p == '+');
     d->digits = p;
     d->w = 0;
     d->exponent = 0;
@@ -228,8 +230,8 @@ const char *fenp_scan_double(const char *text, const char *end, double *value)
     decimal d;
     const char *after = take_decimal(text, end, &d);
     if (!after) return NULL;
-    double size = magnitude(&d);
-    *value = d.negative ? -size : size;
+    static const double sign[2] = { 1.0, -1.0 }; /* signs of data are hard to predict */
+    *value = sign[d.negative] * magnitude(&d);
     return after;
 }
 

@@ -17,6 +17,7 @@
 #include "data/csv.h"
 
 enum {
+    FIRST_BYTES = 1 << 16,
     BLOCK_BYTES = 1 << 22,
     SAMPLE_BYTES = 1 << 22,
     ROW_LIMIT = 1 << 30,
@@ -47,9 +48,12 @@ static void close_reader(void *state)
     free(r);
 }
 
-static fen_status reserve(reader *r, int64_t room, fen_error *err)
+/* Makes room for more text, up to want bytes: a short file does with a small buffer. */
+static fen_status reserve(reader *r, int64_t want, fen_error *err)
 {
-    if (room <= r->room) return FEN_OK;
+    if (r->used + 1 < r->room) return FEN_OK;
+    int64_t room = r->room < FIRST_BYTES ? FIRST_BYTES : 4 * r->room;
+    if (room > want + 1) room = want + 1;
     char *text = fenp_resize(r->text, room, 1);
     if (!text) return fenp_no_memory(err, room, "a block of text");
     r->text = text;
@@ -61,17 +65,19 @@ static fen_status reserve(reader *r, int64_t room, fen_error *err)
 static fen_status fill(reader *r, int64_t want, fen_error *err)
 {
     if (r->at_end || r->used - r->begin >= want) return FEN_OK;
-    memmove(r->text, r->text + r->begin, (size_t)(r->used - r->begin));
+    if (r->begin > 0) memmove(r->text, r->text + r->begin, (size_t)(r->used - r->begin));
     r->used -= r->begin;
     r->begin = 0;
-    fen_status status = reserve(r, want + 1, err); /* one more for a last newline */
-    while (status == FEN_OK && !r->at_end && r->used < want) {
-        int64_t got = 0;
-        status = fenp_bytes_read(r->in, r->text + r->used, want - r->used, &got, err);
+    while (!r->at_end && r->used < want) {
+        fen_status status = reserve(r, want, err);
+        if (status != FEN_OK) return status;
+        int64_t got = 0, room = r->room - 1 - r->used; /* a last newline must fit, too */
+        status = fenp_bytes_read(r->in, r->text + r->used, room, &got, err);
+        if (status != FEN_OK) return status;
         r->used += got;
         r->at_end = got == 0;
     }
-    return status;
+    return FEN_OK;
 }
 
 /* Gives a file that has ended its last newline. */
@@ -208,8 +214,7 @@ fen_status fenp_csv_open(fen_bytes *in, const fen_options *o, int64_t block_byte
     r->line = 1;
     r->block_bytes = block_bytes;
     r->threads = o->threads > 0 ? o->threads : omp_get_num_procs();
-    fen_status status = reserve(r, SAMPLE_BYTES + 1, err);
-    if (status == FEN_OK) status = open_text(r, o, err);
+    fen_status status = open_text(r, o, err);
     if (status != FEN_OK)
         close_reader(r);
     else

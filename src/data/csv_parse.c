@@ -150,7 +150,10 @@ static const char *parse_row(const fenp_csv_layout *layout, piece *w, const char
         if (plain && !layout->column[j].text) after = parse_number(style, p, w->end, &row[j]);
         if (!after && !(after = parse_cell(layout, w, p, j, &row[j]))) return NULL;
         p = after;
-        more = fenp_csv_more(style, &p, w->end);
+        if (*p == style->separator && *p != ' ')
+            p++; /* the usual case of fenp_csv_more */
+        else
+            more = fenp_csv_more(style, &p, w->end);
     }
     if (j < cols) {
         w->bad_cells = j;
