@@ -295,6 +295,7 @@ fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_opti
                       const fen_host *host, fen_certificate *out, int *holds, fen_error *err)
 {
     fenp_sample *sample = NULL;
+    int prepared = 0;
     fen_status status = fenp_prep_sample(m->prep, table, &sample, err);
     if (status != FEN_OK) return status;
     if (sample->n != m->n || sample->hash != m->hash) {
@@ -310,8 +311,9 @@ fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_opti
     fen_certificate *now = fenp_new(m->targets, sizeof *now);
     status = now ? fenp_certify(m, sample, now, &task, err)
                  : fenp_no_memory(err, m->targets * (int64_t)sizeof *now, "the certificate");
+    if (status == FEN_OK) status = fenp_prep_check(m->prep, table, &prepared, err);
     if (status == FEN_OK) {
-        *holds = same_inputs(m, sample) && selection_agrees(m);
+        *holds = prepared && same_inputs(m, sample) && selection_agrees(m);
         for (int64_t t = 0; t < m->targets; t++) {
             *holds &= fabs(now[t].relative_gap) <= m->tolerance &&
                       reproduces(&m->certificate[t], &now[t]);

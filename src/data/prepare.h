@@ -45,6 +45,7 @@ typedef struct fenp_prep {
     char   *weights;             /* name of the weight column, or NULL                */
     int     sparse;              /* absent columns of a sparse file are zeros         */
     int     precomputed;
+    char    scaling[16];         /* standard, range, none                             */
 } fenp_prep;
 
 /* Resolves target and weights, drops rows without a target or weight, learns, applies. */
@@ -53,6 +54,9 @@ fen_status fenp_prep_learn(const fen_table *table, const fen_options *o,
 /* The sample that a table makes under a learned preparation (verify). */
 fen_status fenp_prep_sample(const fenp_prep *prep, const fen_table *table,
                             fenp_sample **sample, fen_error *err);
+/* Learns anew from the training table: *agrees if the same numbers and levels come out. */
+fen_status fenp_prep_check(const fenp_prep *prep, const fen_table *table, int *agrees,
+                           fen_error *err);
 /* Raw rows -> features: x is table->rows x prep->features. Columns by name; a missing
  * one is an error that names it. */
 fen_status fenp_prep_apply(const fenp_prep *prep, const fen_table *table, double *x,

@@ -1,7 +1,7 @@
 /* prepare_json.c -- the preparation in words, for the model file
  *
- *   { "sparse": false, "precomputed": false, "targets": ["y"], "weights": null,
- *     "inputs": [ { "name": "age" }, { "name": "rooms", "gaps": true },
+ *   { "sparse": false, "precomputed": false, "scaling": "standard",
+ *     "targets": ["y"], "weights": null, "inputs": [ { "name": "age" }, { "name": "rooms", "gaps": true },
  *                 { "name": "year", "constant": true },
  *                 { "name": "colour", "levels": ["red", "blue"] } ] }
  *
@@ -63,6 +63,7 @@ json_t *fenp_prep_to_json(const fenp_prep *prep)
     json_t *object = json_object();
     if (object && set(object, "sparse", json_boolean(prep->sparse)) &&
         set(object, "precomputed", json_boolean(prep->precomputed)) &&
+        set(object, "scaling", json_string(prep->scaling)) &&
         set(object, "targets", strings(prep->target, prep->targets)) &&
         set(object, "weights", prep->weights ? fenp_json_string(prep->weights) : json_null()) &&
         set(object, "inputs", inputs_to_json(prep)))
@@ -132,6 +133,10 @@ static fen_status read_names(const json_t *json, const json_t *targets, fenp_pre
                              fen_error *err)
 {
     const json_t *weights = json_object_get(json, "weights");
+    const char *scaling = json_string_value(json_object_get(json, "scaling"));
+    if (!scaling || strlen(scaling) >= sizeof prep->scaling)
+        return damaged("it does not say how inputs were scaled", err);
+    strcpy(prep->scaling, scaling);
     fen_status status = read_flag(json, "sparse", &prep->sparse, err);
     if (status == FEN_OK) status = read_flag(json, "precomputed", &prep->precomputed, err);
     if (status == FEN_OK && weights && !json_is_null(weights))

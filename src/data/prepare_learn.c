@@ -184,6 +184,7 @@ static fen_status start(const fen_table *table, const fen_options *o, fenp_prep 
     }
     made->sparse = table->start != NULL;
     made->precomputed = kernel && kernel->basis == FEN_PRECOMPUTED;
+    strncpy(made->scaling, made->precomputed ? "none" : o->scale, sizeof made->scaling - 1);
     *prep = made;
     return FEN_OK;
 }
@@ -266,7 +267,7 @@ static fen_status learn(fenp_prep *prep, const fenp_binding *binding, const fen_
     fen_status status = fenp_usable_rows(prep, binding, sample, pick, err);
     if (status != FEN_OK) return status;
     status = prep->precomputed ? start_precomputed(prep, binding, *pick, *sample, err)
-                               : fenp_learn_inputs(prep, binding, *pick, *sample, o->scale, err);
+                               : fenp_learn_inputs(prep, binding, *pick, *sample, err);
     if (status != FEN_OK) return status;
     fenp_prep_count(prep);
     status = check_levels(prep, table, err);

@@ -41,5 +41,5 @@ void       fenp_prep_count(fenp_prep *prep);                    /* sets prep->fe
 int64_t    fenp_input_level(const fenp_input *input, const char *text);   /* -1: other       */
 /* The learning of all inputs but precomputed ones; w as written. */
 fen_status fenp_learn_inputs(fenp_prep *prep, const fenp_binding *binding, const int64_t *pick,
-                             const fenp_sample *rows, const char *scale, fen_error *err);
+                             const fenp_sample *rows, fen_error *err);
 #endif

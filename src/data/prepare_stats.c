@@ -196,7 +196,7 @@ static fen_status open_learner(const fenp_prep *prep, learner *l, fen_error *err
 }
 
 fen_status fenp_learn_inputs(fenp_prep *prep, const fenp_binding *binding, const int64_t *pick,
-                             const fenp_sample *rows, const char *scale, fen_error *err)
+                             const fenp_sample *rows, fen_error *err)
 {
     learner l = { binding, pick, rows, NULL, NULL, 0.0L };
     fen_status status = open_learner(prep, &l, err);
@@ -208,7 +208,7 @@ fen_status fenp_learn_inputs(fenp_prep *prep, const fenp_binding *binding, const
         if (prep->input[j].text)
             status = learn_text(&prep->input[j], &l, j, err);
         else
-            learn_number(&prep->input[j], &l.of[j], l.weight, prep->sparse, scale);
+            learn_number(&prep->input[j], &l.of[j], l.weight, prep->sparse, prep->scaling);
     free(l.of);
     free(l.input_of);
     return status;
