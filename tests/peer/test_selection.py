@@ -184,7 +184,7 @@ class Selection(PeerTest):
         self.assertEqual(first, again)
         self.assertNotEqual(first, other)
         for point, score in self.scores("plain.csv", "--gamma", "0.2").items():
-            self.assertLess(abs(numpy.log(first[point] / score)), numpy.log(2))
+            self.assertLess(abs(numpy.log(first[point] / score)), numpy.log(3))
 
 
 if __name__ == "__main__":
