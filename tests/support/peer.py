@@ -5,9 +5,10 @@ import importlib
 import json
 import os
 import struct
+import subprocess
 import sys
 
-from tool import ToolTest
+from tool import FENCHEL, ToolTest
 
 
 def need(name):
@@ -72,6 +73,11 @@ class PeerTest(ToolTest):
 
     def verify(self, data, model="m.fen", code=0):
         return self.run_tool("verify", model, data, "--json", code=code).json
+
+    def code_of(self, *words):
+        """The exit code alone, where the test is about it."""
+        return subprocess.run([FENCHEL, *words], cwd=self.folder, capture_output=True,
+                              check=False, timeout=300).returncode
 
     def model(self, name="m.fen"):
         return read_model(self.path(name))

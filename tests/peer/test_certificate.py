@@ -1,0 +1,186 @@
+"""The certificate, computed by NumPy from the model file and the training rows alone; and a model
+file in which any array was changed by a thousandth, which verify must refuse.
+
+For the square loss the best multiple t of a dual vector is known: D(t z) is a parabola in t."""
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from peer import PeerTest, numpy, write_model  # noqa: E402
+
+ROWS = 36
+KEYS = ["primal", "dual", "gap", "relative_gap", "null", "mean_loss", "norm", "stationarity"]
+ROUNDING = ["relative_gap", "stationarity"]
+GIVEN = ["--lambda", "1e-3", "--gamma", "mean"]
+# name -> data file, options
+MODELS = {
+    "gaussian": ("plain.csv", GIVEN),
+    "gaussian, no bias": ("plain.csv", GIVEN + ["--no-bias"]),
+    "gaussian, gaps": ("gaps.csv", GIVEN),
+    "gaussian, selected": ("gaps.csv", ["--gamma", "0.05,0.2", "--lambda", "1e-4,1e-3,1e-2"]),
+    "gaussian, two targets": ("plain.csv", GIVEN + ["--target", "b,y"]),
+    "gaussian, weights": ("plain.csv", GIVEN + ["--weights", "w"]),
+    "gaussian, not scaled": ("plain.csv", GIVEN + ["--scale", "none"]),
+    "laplace1": ("plain.csv", GIVEN + ["--kernel", "laplace1"]),
+    "polynomial": ("plain.csv", ["--lambda", "1e-3", "--gamma", "0.3", "--kernel", "polynomial"]),
+    "linear": ("plain.csv", ["--lambda", "1e-3", "--kernel", "linear"]),
+    "linear, no bias": ("plain.csv", ["--lambda", "1e-3", "--kernel", "linear", "--no-bias"]),
+    "linear, gaps": ("gaps.csv", ["--lambda", "1e-3", "--kernel", "linear"]),
+    "linear, selected": ("gaps.csv", ["--kernel", "linear"]),
+    "linear, two targets": ("plain.csv", ["--lambda", "1e-3", "--kernel", "linear",
+                                          "--target", "b,y", "--weights", "w"]),
+}
+
+
+def kernel_of(metadata, x, z):
+    gamma, name = float(metadata["gamma"]), metadata["kernel"]
+    squares = ((x[:, None, :] - z[None, :, :]) ** 2).sum(axis=2)
+    return {"gaussian": lambda: numpy.exp(-gamma * squares),
+            "laplace1": lambda: numpy.exp(-gamma * numpy.abs(x[:, None] - z[None]).sum(axis=2)),
+            "polynomial": lambda: (gamma * x @ z.T + float(metadata["coef0"]))
+            ** int(metadata["degree"]),
+            "linear": lambda: x @ z.T}[name]()
+
+
+def features(metadata, arrays, table, names):
+    """The training rows as the model's preparation sees them; gaps are NaN."""
+    out = []
+    for j, one in enumerate(json.loads(metadata["preparation"])["inputs"]):
+        column = table[:, names.index(one["name"])]
+        gap = numpy.isnan(column)
+        if not one.get("constant"):
+            filled = numpy.where(gap, arrays["prepare.fill"][j], column)
+            out.append((filled - arrays["prepare.center"][j]) / arrays["prepare.scale"][j])
+        if one.get("gaps"):
+            out.append(gap.astype(float))
+    return numpy.column_stack(out)
+
+
+def certificate(metadata, arrays, x, y, w, t):
+    """The eight numbers of target t; w sums to 1."""
+    lam, bias = float(metadata["lambda"]), metadata["bias"] == "yes"
+    u, scale = arrays["dual"][t], arrays["coef_scale"][t]
+    k = kernel_of(metadata, x, arrays.get("inputs", x))
+    if "weights" in arrays:
+        f, norm = x @ arrays["weights"][t], numpy.linalg.norm(arrays["weights"][t])
+    else:
+        f, norm = scale * (k @ u), abs(scale) * numpy.sqrt(u @ k @ u)
+    residual = y - f - arrays["offset"][t]
+    z = u / w
+    feasible = z - (w @ z if bias else 0.0)
+    square = (w * feasible) @ k @ (w * feasible)
+    curvature = w @ feasible ** 2 / 4 + square / (4 * lam)
+    best = min(max((w @ (feasible * y)) / (2 * curvature), 0.0), 1.0)
+    loss = w @ residual ** 2
+    primal = loss + lam * norm ** 2
+    dual = best * (w @ (feasible * y)) - best ** 2 * curvature
+    null = w @ (y - (w @ y if bias else 0.0)) ** 2
+    slack = numpy.max(numpy.abs(z - 2 * residual)) / numpy.max(numpy.abs(z))
+    gap = primal - dual
+    return dict(zip(KEYS, [primal, dual, gap, gap / max(primal, 1e-12 * null), null, loss, norm,
+                           slack]))
+
+
+class Rows(PeerTest):
+    NAMES = ["a", "b", "c", "w", "y"]
+
+    def setUp(self):
+        super().setUp()
+        random = numpy.random.default_rng(3)
+        x = random.standard_normal((ROWS, 3)) * [1, 5, 0.2] + [0, 10, 3]
+        y = x[:, 0] ** 2 + x[:, 1] + 0.1 * random.standard_normal(ROWS)
+        self.table = numpy.column_stack([x, random.uniform(0.5, 2, ROWS), y])
+        self.gaps = self.table.copy()
+        self.gaps[::7, 0] = numpy.nan
+        self.gaps[3::11, 2] = numpy.nan
+        self.save("plain.csv", [self.table], self.NAMES)
+        self.save("gaps.csv", [self.gaps], self.NAMES)
+
+
+class Certificate(Rows):
+    def check(self, data, options):
+        fit = self.fit(data, *options)
+        metadata, arrays = self.model()
+        table = self.gaps if data == "gaps.csv" else self.table
+        x = features(metadata, arrays, table, self.NAMES)
+        w = self.table[:, 3] if "--weights" in options else numpy.ones(ROWS)
+        targets = fit["targets"]
+        for t, name in enumerate(targets):
+            y = table[:, self.NAMES.index(name)]
+            found = certificate(metadata, arrays, x, y, w / w.sum(), t)
+            stored = dict(zip(KEYS, arrays["certificate"][t]))
+            self.assertGreaterEqual(stored["gap"], 0)
+            self.assertLessEqual(stored["relative_gap"], 1e-6)
+            for key in ("primal", "dual", "null", "mean_loss", "norm"):
+                self.assertAlmostEqual(stored[key], found[key], delta=1e-9 * found["primal"]
+                                       if key != "norm" else 1e-9 * found["norm"], msg=key)
+            for key in ("relative_gap", "stationarity"):
+                self.assertAlmostEqual(stored[key], found[key], delta=1e-9, msg=key)
+            for key in KEYS:
+                said = fit[key][t] if len(targets) > 1 else fit[key]
+                self.assertEqual(said, stored[key], key)
+
+    def test_numpy_agrees(self):
+        for name, (data, options) in MODELS.items():
+            with self.subTest(model=name):
+                self.check(data, options)
+
+    def test_verify_agrees(self):
+        for name, (data, options) in MODELS.items():
+            with self.subTest(model=name):
+                self.fit(data, *options)
+                arrays = self.model()[1]
+                found = self.verify(data)
+                self.assertTrue(found["holds"])
+                for key in ("primal", "dual"):
+                    for t, value in enumerate(numpy.atleast_1d(found[key])):
+                        stored = arrays["certificate"][t][KEYS.index(key)]
+                        self.assertAlmostEqual(value, stored, delta=1e-9 * stored)
+
+
+class Mutation(Rows):
+    """Zeros become 1e-3, everything else grows by a thousandth."""
+
+    @staticmethod
+    def changed(values):
+        return numpy.where(values == 0, 1e-3, values * (1 + 1e-3))
+
+    def answer(self, data, name, values):
+        """The exit code of verify when array name of the model holds these values."""
+        metadata, arrays = self.model()
+        write_model(self.path("changed.fen"), metadata, {**arrays, name: values})
+        return self.code_of("verify", "changed.fen", data)
+
+    def test_unchanged(self):
+        """A rewritten file is still a model: what is refused below is the change alone."""
+        for name, (data, options) in MODELS.items():
+            with self.subTest(model=name):
+                self.fit(data, *options)
+                self.assertEqual(self.answer(data, "dual", self.model()[1]["dual"]), 0)
+
+    def test_whole_arrays(self):
+        for name, (data, options) in MODELS.items():
+            self.fit(data, *options)
+            for key, values in self.model()[1].items():
+                with self.subTest(model=name, array=key):
+                    self.assertEqual(self.answer(data, key, self.changed(values)), 1)
+
+    def test_single_numbers(self):
+        for name in ("gaussian, gaps", "gaussian, no bias", "linear, gaps"):
+            data, options = MODELS[name]
+            self.fit(data, *options)
+            for key, values in self.model()[1].items():
+                entries = range(0, values.size, max(1, values.size // 8))
+                if key == "certificate":       # ratios of rounding errors: nothing to tell apart
+                    entries = [KEYS.index(word) for word in KEYS if word not in ROUNDING]
+                for i in entries:
+                    one = values.copy()
+                    one.flat[i] = self.changed(values.flat[i])
+                    with self.subTest(model=name, array=key, entry=i):
+                        self.assertEqual(self.answer(data, key, one), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
