@@ -61,20 +61,21 @@ static void describe(const fenp_prep *prep, const fenp_sample *sample, char *out
     }
     const struct {
         int64_t count;
-        const char *words;
+        const char *what, *happened;
     } facts[] = {
-        { sample->dropped_missing, "rows without a target left out" },
-        { sample->dropped_weightless, "rows without weight left out" },
-        { constant, "constant columns left out" },
-        { text, "text columns made into 0/1 features" },
-        { gaps, "columns with gaps filled by their mean and marked" },
+        { sample->dropped_missing, "row", " without a target left out" },
+        { sample->dropped_weightless, "row", " without weight left out" },
+        { constant, "constant column", " left out" },
+        { text, "text column", " made into 0/1 features" },
+        { gaps, "column", " with gaps filled by the mean and marked" },
     };
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (facts[i].count && used < room)
-            used += (size_t)snprintf(out + used, room - used, "%s%lld %s", used ? "; " : "",
-                                     (long long)facts[i].count, facts[i].words);
+            used += (size_t)snprintf(out + used, room - used, "%s%lld %s%s%s", used ? "; " : "",
+                                     (long long)facts[i].count, facts[i].what,
+                                     facts[i].count > 1 ? "s" : "", facts[i].happened);
 }
 
 /* The model takes over what it keeps: preparation, inputs, selection. */

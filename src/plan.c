@@ -18,7 +18,7 @@
 #include "promise/loo.h"
 #include "story.h"
 
-enum { SMALLEST = 300, COARSE = 1000, SMALL = 1500, FINE = 4000, ASKED = 8000 };
+enum { SMALLEST = 300, COARSE = 2000, SMALL = 2500, FINE = 4000, ASKED = 8000 };
 enum { AUTO_GAMMAS = 10, AUTO_LAMBDAS = 25, NEIGHBOURS = 3, FEW_LAMBDAS = 8 };
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
