@@ -86,12 +86,18 @@ static int fit(const request *r, const char *path)
     return code;
 }
 
+/* A pipe or standard input lends no name to a model; a file that is missing is met later. */
+static int has_a_name(const char *data)
+{
+    struct stat info;
+    return strcmp(data, "-") != 0 && (stat(data, &info) != 0 || S_ISREG(info.st_mode));
+}
+
 static int run(const request *r)
 {
     const char *data = r->operand[0];
-    struct stat info;
-    if (!r->output && stat(data, &info) == 0 && !S_ISREG(info.st_mode))
-        return complain(EXIT_USAGE, "%s is not a regular file; name the model with -o", data);
+    if (!r->output && !has_a_name(data))
+        return complain(EXIT_USAGE, "%s has no name for a model; give one with -o", data);
     if (r->output && strcmp(r->output, "-") == 0)
         return complain(EXIT_USAGE, "a model is not written to standard output; name a file");
     char *path = r->output ? strdup(r->output) : model_path(data);
@@ -119,7 +125,7 @@ const command command_fit = {
     .description = "Fits a kernel model to the rows of DATA and saves it with a certificate: a "
                    "lower bound on what any function could reach, computed apart from the "
                    "solver. Values of gamma and lambda that are not given are chosen by "
-                   "leave-one-out scores.",
+                   "leave-one-out scores. DATA may be - for standard input.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

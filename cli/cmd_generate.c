@@ -1,5 +1,4 @@
 /* cmd_generate.c -- fenchel generate: built-in data with known truth */
-#include <inttypes.h>
 #include <string.h>
 #include "cli.h"
 
@@ -12,19 +11,6 @@ static int unknown_generator(const char *name)
     if (near)
         return complain(EXIT_USAGE, "there is no generator \"%s\"; did you mean %s?", name, near);
     return complain(EXIT_USAGE, "there is no generator \"%s\"; see fenchel generate --help", name);
-}
-
-int report_table(const request *r, int64_t rows, int64_t columns, const char *path)
-{
-    if (r->json) {
-        json_t *json = json_object();
-        json_object_set_new(json, "rows", json_integer(rows));
-        json_object_set_new(json, "columns", columns > 0 ? json_integer(columns) : json_null());
-        json_object_set_new(json, "path", json_text(path));
-        return json_print(json);
-    }
-    if (!r->quiet) printf("%s: %" PRId64 " rows\n", path, rows);
-    return EXIT_DONE;
 }
 
 static int run(const request *r)

@@ -129,3 +129,16 @@ void print_wrapped(FILE *out, const char *label, const char *text)
     }
     fputc('\n', out);
 }
+
+int report_table(const request *r, int64_t rows, int64_t columns, const char *path)
+{
+    if (r->json) {
+        json_t *json = json_object();
+        json_object_set_new(json, "rows", json_integer(rows));
+        json_object_set_new(json, "columns", columns > 0 ? json_integer(columns) : json_null());
+        json_object_set_new(json, "path", json_text(path));
+        return json_print(json);
+    }
+    if (!r->quiet) printf("%s: %" PRId64 " rows\n", path, rows);
+    return EXIT_DONE;
+}

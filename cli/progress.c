@@ -72,9 +72,10 @@ static int on_progress(void *user, const char *stage, double fraction)
     state.last = time;
     state.on_line = 1;
     fprintf(stderr, "\r\033[K%3.0f%%  %s", 100 * fraction, stage);
-    if (fraction > 0.02 && passed > 1) { /* before that the estimate is a guess */
-        char left[32];
-        fprintf(stderr, ", %s left", seconds_text(passed * (1 - fraction) / fraction, left));
+    double left = passed * (1 - fraction) / fraction;
+    if (fraction > 0.05 && passed > 2 && left > 1) { /* before that it is a guess */
+        char text[32];
+        fprintf(stderr, ", %s left", seconds_text(left, text));
     }
     fflush(stderr);
     return 0;

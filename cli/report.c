@@ -107,7 +107,7 @@ void report_choice(const json_t *model)
 {
     grid g;
     if (!grid_read(&g, model, json_text_at(model, "loss"), target_count(model)) || g.best < 0)
-        report("Chosen", "nothing: gamma and lambda were given");
+        report("Chosen", "nothing: gamma and lambda were fixed");
     else {
         double rows = json_at(model, "score_rows");
         char on[64] = "";

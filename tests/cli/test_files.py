@@ -235,6 +235,15 @@ class Names(ToolTest):
     def test_pipe_needs_a_name(self):
         os.mkfifo(self.path("pipe"))
         self.refuse("fit", "pipe", code=USAGE, says=["pipe", "-o"])
+        self.refuse("fit", "-", code=USAGE, says=["-o"], input=b"")
+
+    def test_standard_input(self):
+        text = self.read(self.some_data())
+        words = ("--gamma", "1", "--lambda", "1", "--quiet")
+        self.run_tool("fit", "-", "-o", "piped.fen", *words, input=text)
+        self.run_tool("fit", "data.csv", *words)
+        one = self.run_tool("predict", "piped.fen", "-", input=text).out
+        self.assertEqual(one, self.run_tool("predict", "data.fen", "data.csv").out)
 
     def test_model_is_readable_by_others(self):
         mask = os.umask(0o022)

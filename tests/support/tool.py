@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 FENCHEL = os.path.abspath(os.environ["FENCHEL"])
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")     # tests run beside each other
 
 
 class Result:
