@@ -49,6 +49,21 @@ static int64_t row_of(const source *s, int64_t i) { return s->pick ? s->pick[i] 
 /* ---- one cell ----------------------------------------------------------------------- */
 typedef enum verdict { FINE, INFINITE, TOO_FAR, NOT_TEXT, GAP } verdict;
 
+/* A number where training had text: the level written the same way, else one of the same
+ * value ("01234" read as 1234). */
+static int64_t level_of_number(const fenp_input *input, double cell)
+{
+    char text[33];
+    double value;
+    text[fenp_print_double(cell, text)] = '\0';
+    int64_t level = fenp_input_level(input, text);
+    for (int64_t k = 0; level < 0 && k < input->level_count; k++)
+        if (fenp_parse_double(input->levels[k], (int64_t)strlen(input->levels[k]), &value) &&
+            value == cell)
+            level = k;
+    return level;
+}
+
 static verdict put_text(const rule *r, double cell, double *x)
 {
     int64_t other = r->input->level_count, level = other;
@@ -56,10 +71,8 @@ static verdict put_text(const rule *r, double cell, double *x)
     if (!isnan(cell) && r->place)
         level = r->place[(int64_t)cell];
     else if (!isnan(cell)) {
-        char text[33];
         if (!r->numbers) return NOT_TEXT;
-        text[fenp_print_double(cell, text)] = '\0';
-        level = fenp_input_level(r->input, text);
+        level = level_of_number(r->input, cell);
     }
     memset(x, 0, (size_t)(other + 1) * sizeof *x);
     x[level < 0 ? other : level] = 1.0;
