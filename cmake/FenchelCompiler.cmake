@@ -9,7 +9,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "kind of build" FORCE)
 endif()
 set(CMAKE_C_FLAGS_RELEASE "-O3 -DNDEBUG")
-set(CMAKE_C_FLAGS_DEBUG "-Og -g")
+set(CMAKE_C_FLAGS_DEBUG "-O1 -g")   # -Og breaks the inlining that xxhash.h insists on
 
 # Results must be the same whether or not the compiler sees a chance to fuse a*b + c.
 add_compile_options(-ffp-contract=off -fno-math-errno)
