@@ -31,8 +31,9 @@
 
 enum {
     TILE_ROWS = 128, /* even: rows go in twos */
-    TILE_COLS_MIN = 64,
-    TILE_COLS_MAX = 512,
+    GEMM_COLS = 256,
+    PACKED_COLS_MIN = 64,
+    PACKED_COLS_MAX = 512,
     PACKED_DOUBLES = 32768, /* a quarter of a second-level cache of 1 MB */
     PADDING = 8,            /* keeps features of packed points off one cache set */
     SHORT_ROW = 48          /* features up to which differences beat GEMM and norms */
@@ -66,10 +67,11 @@ static inline const double *row_of(fen_view v, int64_t i) { return v.at + i * v.
 
 /* ---- the plan ------------------------------------------------------------------------ */
 
-static int64_t tile_cols(int64_t dim)
+/* Packed points are read once for every two rows: they must stay in the cache. */
+static int64_t packed_cols(int64_t dim)
 {
     const int64_t fit = PACKED_DOUBLES / (dim > 0 ? dim : 1) / 8 * 8;
-    return fit < TILE_COLS_MIN ? TILE_COLS_MIN : min_of(fit, TILE_COLS_MAX);
+    return fit < PACKED_COLS_MIN ? PACKED_COLS_MIN : min_of(fit, PACKED_COLS_MAX);
 }
 
 static void squared_norms(fen_view x, double *norm)
@@ -105,12 +107,10 @@ static fen_status plan_open(plan *p, const fenp_kernel *kernel, fen_view x, fen_
 {
     const fen_basis basis = kernel->table->basis;
     const int by_norms = basis == FEN_SQUARED_DISTANCE && x.cols > SHORT_ROW;
-    *p = (plan){ .kernel = kernel,
-                 .x = x,
-                 .z = z,
-                 .cols = basis == FEN_PRECOMPUTED ? TILE_COLS_MAX : tile_cols(x.cols),
-                 .gemm = by_norms || basis == FEN_PRODUCT,
-                 .packs = basis == FEN_SQUARED_DISTANCE || basis == FEN_L1_DISTANCE };
+    *p = (plan){ .kernel = kernel, .x = x, .z = z };
+    p->gemm = by_norms || basis == FEN_PRODUCT;
+    p->packs = basis == FEN_SQUARED_DISTANCE || basis == FEN_L1_DISTANCE;
+    p->cols = p->gemm ? GEMM_COLS : p->packs ? packed_cols(x.cols) : PACKED_COLS_MAX;
     if (x.stride > INT_MAX || z.stride > INT_MAX || x.cols > INT_MAX)
         return fenp_fail(err, FEN_BAD_CALL, "rows of %lld features are too long for BLAS",
                          (long long)x.stride);

@@ -1,7 +1,7 @@
 /* gram.h -- kernel matrices in tiles: GEMM for the basis, SLEEF for the map
  *
- * Squared distances come from |x|^2 + |z|^2 - 2 x.z; where that cancels (near-
- * duplicate rows) they are recomputed from the differences, so that they are never
+ * Squared distances of long rows come from |x|^2 + |z|^2 - 2 x.z; where that cancels
+ * (near-duplicate rows), and for short rows, from the differences: they are never
  * negative and accurate to 1e-12 relative; equal rows give exactly 0. */
 #ifndef FENP_GRAM_H
 #define FENP_GRAM_H
