@@ -19,6 +19,7 @@ fenp_threads fenp_threads_enter(int32_t wanted)
 
 void fenp_threads_leave(fenp_threads before)
 {
-    omp_set_num_threads(before.openmp_before);
+    /* BLAS first: an OpenBLAS built upon OpenMP sets the number of OpenMP as well. */
     if (openblas_set_num_threads) openblas_set_num_threads(before.blas_before);
+    omp_set_num_threads(before.openmp_before);
 }

@@ -48,7 +48,7 @@ def read_safetensors(raw):
         for extent in entry["shape"]:
             assert isinstance(extent, int) and extent >= 0
             count *= extent
-        assert last - first == count * SIZES[entry["dtype"]]
+        assert last - first == count * SIZES[entry["dtype"]] and last <= len(data)
         assert entry["dtype"] == "F64"
         arrays[name] = numpy.frombuffer(data[first:last], "<f8").reshape(entry["shape"])
         end = last
