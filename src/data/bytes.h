@@ -22,6 +22,7 @@ typedef struct fenp_sink fenp_sink;
 fen_status  fenp_sink_open(const char *path, fenp_sink **out, fen_error *err);
 fen_status  fenp_sink_write(fenp_sink *sink, const void *at, int64_t size, fen_error *err);
 fen_status  fenp_sink_seek(fenp_sink *sink, int64_t offset, fen_error *err);
+const char *fenp_sink_name(const fenp_sink *sink);       /* path, as it was given */
 /* Ends it either way: the file is there whole, or is as it was before. Frees sink. */
 fen_status  fenp_sink_commit(fenp_sink *sink, fen_error *err);
 void        fenp_sink_abandon(fenp_sink *sink);

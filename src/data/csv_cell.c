@@ -190,13 +190,17 @@ int fenp_csv_cut(const fenp_csv_style *style, const char *at, int64_t size, int 
 
 int fenp_csv_number(const fenp_csv_style *style, const fenp_csv_cell *cell, double *value)
 {
-    if (style->decimal == '.') return fenp_parse_double(cell->at, cell->length, value);
+    const char *at = cell->at;
+    int64_t length = cell->length;
+    while (length > 0 && *at == ' ') at++, length--; /* blanks within quotes */
+    while (length > 0 && at[length - 1] == ' ') length--;
+    if (style->decimal == '.') return fenp_parse_double(at, length, value);
     char copy[NUMBER_MAX];
-    if (cell->length > NUMBER_MAX || memchr(cell->at, '.', (size_t)cell->length)) return 0;
-    memcpy(copy, cell->at, (size_t)cell->length);
-    char *comma = memchr(copy, ',', (size_t)cell->length);
+    if (length > NUMBER_MAX || memchr(at, '.', (size_t)length)) return 0;
+    memcpy(copy, at, (size_t)length);
+    char *comma = memchr(copy, ',', (size_t)length);
     if (comma) *comma = '.';
-    return fenp_parse_double(copy, cell->length, value);
+    return fenp_parse_double(copy, length, value);
 }
 
 int64_t fenp_csv_unquote(const fenp_csv_cell *cell, char *out)

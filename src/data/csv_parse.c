@@ -264,10 +264,15 @@ static fen_status make_room(const fenp_csv_layout *layout, fen_table *table, pie
     for (int k = 0; k < parts; k++) {
         w[k].cells = table->cells + rows * cols;
         rows += w[k].room;
-        w[k].column = fenp_new_zeroed(cols, sizeof *w[k].column);
-        if (!w[k].column) return fenp_no_memory(err, cols, "text cells");
     }
-    return name_columns(layout, table, err);
+    fen_status status = name_columns(layout, table, err);
+    int64_t texts = 0;
+    for (int64_t j = 0; j < cols; j++) texts += layout->column[j].text;
+    for (int k = 0; k < parts && texts > 0 && status == FEN_OK; k++) {
+        w[k].column = fenp_new_zeroed(cols, sizeof *w[k].column);
+        if (!w[k].column) status = fenp_no_memory(err, cols, "text cells");
+    }
+    return status;
 }
 
 /* Pieces close up behind each other, and their text codes become those of the table. */
@@ -277,7 +282,7 @@ static fen_status join(fen_table *table, piece *w, int parts, fen_error *err)
     for (int k = 0; k < parts; k++) {
         double *to = table->cells + table->rows * cols;
         if (to != w[k].cells) memmove(to, w[k].cells, (size_t)(w[k].rows * cols) * sizeof *to);
-        for (int64_t j = 0; j < cols; j++)
+        for (int64_t j = 0; w[k].column && j < cols; j++)
             if (table->column[j].text &&
                 fenp_column_adopt(&table->column[j], &w[k].column[j], to + j, w[k].rows, cols))
                 return fenp_no_memory(err, w[k].column[j].level_count, "text cells");

@@ -4,11 +4,12 @@
  * Names and text cells are quoted where a reader could take them for something else: if they
  * hold a separator, a quote or a newline, begin or end with a blank, or are names that look
  * like numbers. A table of one column writes its missing cells as "", because a blank line
- * would be no row. Sparse rows are written out in full.
+ * would be no row. Sparse rows are written out in full. In a file called .tsv tabs separate.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -18,6 +19,7 @@
 typedef struct writer {
     fenp_sink *sink;
     int64_t cols;
+    char separator;
     double *row; /* a sparse row written out                                */
 } writer;
 
@@ -67,7 +69,7 @@ static fen_status put_cell(writer *w, const fenp_column *column, double value, f
 /* What stands after column j. */
 static fen_status put_end(writer *w, int64_t j, fen_error *err)
 {
-    return fenp_sink_write(w->sink, j + 1 < w->cols ? "," : "\n", 1, err);
+    return fenp_sink_write(w->sink, j + 1 < w->cols ? &w->separator : "\n", 1, err);
 }
 
 fen_status fenp_csv_begin(void *sink, const fen_table *block, void **state, fen_error *err)
@@ -80,6 +82,8 @@ fen_status fenp_csv_begin(void *sink, const fen_table *block, void **state, fen_
     }
     w->sink = sink;
     w->cols = block->cols;
+    const char *ending = strrchr(fenp_sink_name(sink), '.');
+    w->separator = ending && strcasecmp(ending, ".tsv") == 0 ? '\t' : ',';
     fen_status status = FEN_OK;
     for (int64_t j = 0; j < w->cols && status == FEN_OK; j++) {
         status = put_name(w, block->column[j].name, err);

@@ -175,6 +175,8 @@ fen_status fenp_sink_seek(fenp_sink *sink, int64_t offset, fen_error *err)
     return lseek(sink->fd, offset, SEEK_SET) < 0 ? failed(sink, err) : FEN_OK;
 }
 
+const char *fenp_sink_name(const fenp_sink *sink) { return sink->name; }
+
 /* ---- the end ---------------------------------------------------------------------------- */
 
 /* The new name is on disk only once its folder is. Some file systems cannot sync a folder:

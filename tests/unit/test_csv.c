@@ -186,7 +186,7 @@ static void test_quotes(void **state)
     reads("y\n\"\"\n1\n", "y|_|1");
     reads("t n\n\"a b\" 1\n\"c d\" 2\n", "t* n|[a b] 1|[c d] 2");
     reads("\"1990\",\"1991\"\n1.5,2.5\n3,4\n", "1990 1991|1.5 2.5|3 4");
-    reads("\"1\",\"2\"\n\"3\",\"4\"\n", "x1 x2|1 2|3 4");
+    reads("\"1\",\"2\"\n\"3\",\" 4 \"\n", "x1 x2|1 2|3 4");
     reads("t,n\n\"a\r\nb\",1\r\nc,2\r\n", "t* n|[a\r\nb] 1|[c] 2");
 }
 
