@@ -81,10 +81,6 @@ static json_t *verdict(const fen_model *m, int64_t t)
 {
     return json_string(fen_verdict_text(m->certificate[t].verdict));
 }
-static json_t *bias(const fen_model *m, int64_t t)
-{
-    return m->bias ? fenp_json_number(m->offset[t]) : json_null();
-}
 /* The weight with which an ordinary ridge penalty lambda2 ||f||^2 has the same solution. */
 static json_t *lambda2(const fen_model *m, int64_t t)
 {
@@ -110,13 +106,14 @@ static int set_objective(json_t *out, const fen_model *m)
     const fen_kernel *k = m->kernel.table;
     char words[1024];
     fenp_model_objective(m, words, sizeof words);
+    json_t *bias = m->bias ? fenp_json_numbers(m->offset, m->targets) : json_null();
     int failed = set_text(out, "objective", words) | set_text(out, "loss", m->loss->name) |
                  set_text(out, "kernel", k->name) |
                  set_number(out, "gamma", k->uses_gamma ? m->kernel.par.gamma : NAN);
     if (k->uses_degree) failed |= set_number(out, "degree", m->kernel.par.degree);
     if (k->uses_coef0) failed |= set_number(out, "coef0", m->kernel.par.coef0);
     return failed | set_number(out, "lambda", m->lambda) | set_number(out, "power", m->power) |
-           set_each(out, "lambda2", m, lambda2) | set_each(out, "bias", m, bias);
+           set_each(out, "lambda2", m, lambda2) | json_object_set_new(out, "bias", bias);
 }
 
 static int set_certificate(json_t *out, const fen_model *m)

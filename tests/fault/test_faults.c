@@ -433,6 +433,30 @@ static void copied(outcome *o)
     fen_model_free(m);
 }
 
+/* More than a buffer full: writes fail before the end, too. */
+static void large_model(outcome *o)
+{
+    enum { ROWS = 100, COLS = 400 };
+    static double cells[ROWS * COLS], labels[ROWS];
+    fen_options opt = options();
+    fen_table *table = NULL;
+    fen_model *m = NULL;
+    for (int i = 0; i < ROWS * COLS; i++) cells[i] = (i * 7919) % 1013;
+    for (int i = 0; i < ROWS; i++) labels[i] = cells[i * COLS];
+    opt.gamma = fen_value(1e-3);
+    opt.lambda = fen_value(1e-2);
+    fen_view rows = { cells, ROWS, COLS, COLS }, y = { labels, ROWS, 1, 1 };
+    o->output = "model.fen";
+    if (fine(o, fen_table_copy(rows, y, NULL, &table, &o->err)) &&
+        fine(o, fen_fit(table, &opt, NULL, &m, &o->err))) {
+        m->seconds = 0;
+        if (replaced(o, fen_model_save(m, in_folder("model.fen"), &o->err)))
+            digest_file(o, "model.fen");
+    }
+    fen_table_free(table);
+    fen_model_free(m);
+}
+
 static void selection_table(outcome *o)
 {
     fen_options opt = options();
@@ -532,6 +556,11 @@ static void test_svmlight_to_csv(void **state) { (void)state, survives_all(svmli
 static void test_generated(void **state) { (void)state, survives_all(generated); }
 static void test_copied(void **state) { (void)state, survives_all(copied); }
 static void test_selection_table(void **state) { (void)state, survives_all(selection_table); }
+static void test_large_model(void **state)
+{
+    (void)state, survives(large_model, FILE_ERROR, "files");
+    survives(large_model, SHORT_TRANSFER, "short");
+}
 static void test_planned(void **state) { (void)state, survives(planned, NO_MEMORY, "memory"); }
 
 /* ---- the data ------------------------------------------------------------------------- */
@@ -596,6 +625,7 @@ int main(void)
         cmocka_unit_test(test_svmlight_to_csv),
         cmocka_unit_test(test_generated),
         cmocka_unit_test(test_copied),
+        cmocka_unit_test(test_large_model),
         cmocka_unit_test(test_selection_table),
         cmocka_unit_test(test_planned),
     };

@@ -82,6 +82,7 @@ static inline fen_model *some_model(const some_kind *kind)
     fenp_prep *prep = square ? some_square_preparation(kind->targets)
                              : some_preparation(kind->targets);
     for (int64_t t = 0; t < kind->targets; t++) prep->target[t] = fenp_strdup(t ? "y2" : "y1");
+    strcpy(prep->scaling, square ? "none" : "standard");
     fenp_prep_count(prep);
     fen_model *m = fenp_model_new(SOME_ROWS, prep->features, kind->targets);
     m->prep = prep;

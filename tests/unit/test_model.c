@@ -338,6 +338,12 @@ static void empty_extra(json_t *h)
         h, "extra",
         json_pack("{s:s, s:[i], s:[i,i]}", "dtype", "F64", "shape", 0, "data_offsets", 0, 0));
 }
+static void crowd(json_t *h)
+{
+    static const char *const names[] = { "a", "b", "c" };
+    for (int i = 0; i < 3; i++)
+        json_object_set_new(h, names[i], json_deep_copy(json_object_get(h, "dual")));
+}
 static void inputs_for_weights(json_t *h)
 {
     json_object_set(h, "weights", json_object_get(h, "inputs"));
@@ -394,6 +400,7 @@ static void damaged_headers_get_their_sentence(void **state)
         { no_object, "damaged: dual" },
         { renamed, "damaged: dual" },
         { empty_extra, "damaged: the file" },
+        { crowd, "lists too many arrays" },
         { inputs_for_weights, "damaged: the file" },
         { precomputed_by_name, "damaged: the file" },
     };
@@ -566,7 +573,7 @@ static void a_description_tells_the_model(void **state)
     assert_true(number(json_array_get(grid, 1), "score") == 1.75);
     json_decref(json);
     json = described(&some_kinds[2]);
-    assert_true(json_is_null(json_array_get(json_object_get(json, "bias"), 1)));
+    assert_true(json_is_null(json_object_get(json, "bias")));
     assert_true(number(json, "degree") == 3 && number(json, "coef0") == 1.0 / 3);
     json_decref(json);
 }
@@ -578,6 +585,8 @@ static void linear_coefficients_are_those_of_the_file(void **state)
     fen_model *m = some_model(&some_kinds[1]);
     json_t *json = described(&some_kinds[1]);
     const json_t *weights = json_object_get(json, "weights");
+    assert_true(json_number_value(json_array_get(json_object_get(json, "bias"), 1)) ==
+                m->offset[1]);
     const double raw[] = { 33, 1, 12, 0, 1, 0 }; /* age given, its indicator, size, colour */
     const double x[] = { (33 - 40.1) / 0.1, 1, (12 + 1.0 / 3) / 7, 0, 1, 0 };
     assert_int_equal(json_array_size(weights), 6);
@@ -619,8 +628,39 @@ static void getters_stay_inside(void **state)
     fen_model_free(m);
 }
 
-int main(void)
+/* ---- the seeds of the fuzzer ------------------------------------------------------------ */
+
+static int write_seeds(const char *folder)
 {
+    int failed = 0;
+    for (int k = 0; k < SOME_KINDS; k++) {
+        fen_model *m = some_model(&some_kinds[k]);
+        snprintf(path, sizeof path, "%s/%s", folder, some_kinds[k].kernel);
+        failed |= fen_model_save(m, path, NULL) != FEN_OK;
+        fen_model_free(m);
+    }
+    return failed;
+}
+
+/* Seeds that no longer load would leave the fuzzer at the gate. */
+static void the_seeds_of_the_fuzzer_are_models(void **state)
+{
+    (void)state;
+    for (int k = 0; k < SOME_KINDS; k++) {
+        char seed[256];
+        fen_error err;
+        fen_model *m = NULL;
+        snprintf(seed, sizeof seed, "tests/fuzz/corpus/model/%s", some_kinds[k].kernel);
+        if (fen_model_load(seed, &m, &err) != FEN_OK)
+            fail_msg("%s; write them anew: test_unit_model tests/fuzz/corpus/model", err.message);
+        fen_model_free(m);
+    }
+}
+
+/* With a folder: writes the seeds of the fuzzer there. */
+int main(int count, char **words)
+{
+    if (count == 2) return write_seeds(words[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_comes_back_bit_for_bit),
         cmocka_unit_test(a_note_cut_inside_a_character_is_saved),
@@ -636,6 +676,7 @@ int main(void)
         cmocka_unit_test(a_description_tells_the_model),
         cmocka_unit_test(linear_coefficients_are_those_of_the_file),
         cmocka_unit_test(getters_stay_inside),
+        cmocka_unit_test(the_seeds_of_the_fuzzer_are_models),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }
