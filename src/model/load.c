@@ -73,7 +73,7 @@ static fen_status read_numbers(const fenp_tensors *in, fen_model *m, fen_error *
     } numbers[] = {
         { "gamma", k->uses_gamma ? least_positive : -INFINITY, k->uses_gamma ? NAN : 0,
           &par->gamma },
-        { "degree", -INFINITY, k->uses_degree ? NAN : 0, &par->degree },
+        { "degree", k->uses_degree ? 1 : -INFINITY, k->uses_degree ? NAN : 0, &par->degree },
         { "coef0", -INFINITY, k->uses_coef0 ? NAN : 0, &par->coef0 },
         { "lambda", least_positive, NAN, &m->lambda },
         { "power", least_positive, NAN, &m->power },
@@ -84,6 +84,9 @@ static fen_status read_numbers(const fenp_tensors *in, fen_model *m, fen_error *
     for (size_t i = 0; status == FEN_OK && i < sizeof numbers / sizeof *numbers; i++)
         status = read_number(in, numbers[i].key, numbers[i].low, numbers[i].initial,
                              numbers[i].value, err);
+    if (status == FEN_OK && k->uses_degree &&
+        (par->degree > 20 || par->degree != floor(par->degree)))
+        return fenp_damaged(in, "degree", "is not a whole number from 1 to 20", err);
     return status;
 }
 
