@@ -20,14 +20,11 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fenchelConfig.cmake
 
 # The pkg-config file finds its prefix from where it lies: an installed tree can be moved.
 file(RELATIVE_PATH FENCHEL_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-set(FENCHEL_PC_REQUIRES "jansson libxxhash zlib")
-set(FENCHEL_PC_LIBS "-lsleef ${OpenMP_C_FLAGS} -lm")
-if(FENCHEL_BLAS STREQUAL "generic")
-    string(REPLACE ";" " " FENCHEL_PC_BLAS "${LAPACK_LIBRARIES};${BLAS_LIBRARIES}")
-    set(FENCHEL_PC_LIBS "${FENCHEL_PC_BLAS} ${FENCHEL_PC_LIBS}")
-else()
-    set(FENCHEL_PC_REQUIRES "${FENCHEL_PC_REQUIRES} openblas")
-endif()
+string(REGEX REPLACE "/$" "" FENCHEL_PC_PREFIX ${FENCHEL_PC_PREFIX})
+# OpenBLAS goes by its flags: its own file would ask for what only a static OpenBLAS needs.
+set(FENCHEL_PC_BLAS ${OPENBLAS_LDFLAGS} ${OPENBLAS_SERIAL_LIBRARY} ${LAPACK_LIBRARIES}
+    ${BLAS_LIBRARIES})
+string(REPLACE ";" " " FENCHEL_PC_BLAS "${FENCHEL_PC_BLAS}")
 configure_file(cmake/fenchel.pc.in fenchel.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fenchel.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
