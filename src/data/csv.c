@@ -1,11 +1,11 @@
 /* csv.c -- comma separated values, and what goes by that name
  *
- * Reading: a block is a few MB of whole rows, parsed by all threads. What the file is like
- *   is found from its beginning (csv_sniff.c), once.
+ * Reading: a block is a few MB of whole rows, parsed by all threads, one of which first reads
+ *   the text of the next block. What the file is like is found from its beginning, once.
  * Special cases: BOM, CRLF, blank lines, a missing last newline, gzip; text that is UTF-16 or
  *   binary is refused. '#' begins no comment. A block grows until it holds one row; a row
  *   of more than 1 GB is taken for a missing quote or newline.
- * Memory: the text of one block and its cells, whatever the size of the file.
+ * Memory: the text of two blocks and the cells of one, whatever the size of the file.
  */
 #include <omp.h>
 #include <stdlib.h>
@@ -18,23 +18,33 @@
 
 enum {
     FIRST_BYTES = 1 << 16,
-    BLOCK_BYTES = 1 << 22,
+    BLOCK_BYTES = 1 << 23,
     SAMPLE_BYTES = 1 << 22,
     ROW_LIMIT = 1 << 30,
-    PARTS_PER_THREAD = 4, /* so that a slow piece does not hold up the others          */
+    PARTS_PER_THREAD = 16, /* so that a slow piece does not hold up the others          */
     PARTS_MAX = 256
 };
+
+/* Unread text is at[begin] .. at[used - 1]. */
+typedef struct buffer {
+    char *at;
+    int64_t begin, used, room;
+} buffer;
 
 typedef struct reader {
     fen_bytes *in;
     fenp_csv_layout layout;
-    char *text; /* unread: text[begin] .. text[used - 1]                     */
-    int64_t begin, used, room;
-    int at_end; /* of the file: text has its last byte, and ends a line      */
+    buffer text;
+    int at_end; /* of the file: text has its last byte, and ends a line */
     char newline;
-    int64_t line; /* of text[begin]                                            */
+    int64_t line; /* of the first unread byte */
     int64_t block_bytes;
     int threads;
+    /* read while the block is parsed: what follows it, in a second buffer */
+    buffer ahead;
+    int64_t block_end; /* in text */
+    fen_status ahead_status;
+    fen_error ahead_error;
 } reader;
 
 /* ---- text ------------------------------------------------------------------------------ */
@@ -44,47 +54,52 @@ static void close_reader(void *state)
     reader *r = state;
     if (!r) return;
     fenp_csv_layout_clear(&r->layout);
-    free(r->text);
+    free(r->text.at);
+    free(r->ahead.at);
     free(r);
 }
 
-/* Makes room for more text, up to want bytes: a short file does with a small buffer. */
-static fen_status reserve(reader *r, int64_t want, fen_error *err)
+static fen_status grow(buffer *b, int64_t room, fen_error *err)
 {
-    if (r->used + 1 < r->room) return FEN_OK;
-    int64_t room = r->room < FIRST_BYTES ? FIRST_BYTES : 4 * r->room;
-    if (room > want + 1) room = want + 1;
-    char *text = fenp_resize(r->text, room, 1);
-    if (!text) return fenp_no_memory(err, room, "a block of text");
-    r->text = text;
-    r->room = room;
+    if (room <= b->room) return FEN_OK;
+    char *at = fenp_resize(b->at, room, 1);
+    if (!at) return fenp_no_memory(err, room, "a block of text");
+    b->at = at;
+    b->room = room;
     return FEN_OK;
 }
 
-/* Reads until there are want unread bytes, or the file ends. */
-static fen_status fill(reader *r, int64_t want, fen_error *err)
+/* Reads until there are want bytes in b, or the file ends. A short file does with a small
+ * buffer; there is always room for one byte more, the newline that a file may lack. */
+static fen_status fill(reader *r, buffer *b, int64_t want, fen_error *err)
 {
-    if (r->at_end || r->used - r->begin >= want) return FEN_OK;
-    if (r->begin > 0) memmove(r->text, r->text + r->begin, (size_t)(r->used - r->begin));
-    r->used -= r->begin;
-    r->begin = 0;
-    while (!r->at_end && r->used < want) {
-        fen_status status = reserve(r, want, err);
+    while (!r->at_end && b->used < want) {
+        int64_t got = 0, room = 4 * b->room < FIRST_BYTES ? FIRST_BYTES : 4 * b->room;
+        fen_status status = FEN_OK;
+        if (b->used + 1 >= b->room) status = grow(b, room < want + 1 ? room : want + 1, err);
+        if (status == FEN_OK)
+            status = fenp_bytes_read(r->in, b->at + b->used, b->room - 1 - b->used, &got, err);
         if (status != FEN_OK) return status;
-        int64_t got = 0, room = r->room - 1 - r->used; /* a last newline must fit, too */
-        status = fenp_bytes_read(r->in, r->text + r->used, room, &got, err);
-        if (status != FEN_OK) return status;
-        r->used += got;
+        b->used += got;
         r->at_end = got == 0;
     }
     return FEN_OK;
 }
 
-/* Gives a file that has ended its last newline. */
-static void end_line(reader *r)
+/* Fetches text until want bytes are unread, or the file ends with a newline. */
+static fen_status fetch(reader *r, int64_t want, fen_error *err)
 {
-    if (r->at_end && r->used > r->begin && r->text[r->used - 1] != r->newline)
-        r->text[r->used++] = r->newline;
+    buffer *b = &r->text;
+    if (!r->at_end && b->used - b->begin < want) {
+        if (b->begin > 0) memmove(b->at, b->at + b->begin, (size_t)(b->used - b->begin));
+        b->used -= b->begin;
+        b->begin = 0;
+        fen_status status = fill(r, b, want, err);
+        if (status != FEN_OK) return status;
+    }
+    if (r->at_end && b->used > b->begin && b->at[b->used - 1] != r->newline)
+        b->at[b->used++] = r->newline;
+    return FEN_OK;
 }
 
 /* ---- opening ---------------------------------------------------------------------------- */
@@ -98,12 +113,13 @@ static int sniff(const char *head, int64_t bytes)
 static fen_status check_text(reader *r, fen_error *err)
 {
     const char *name = fenp_bytes_name(r->in);
-    if (r->used >= 2 &&
-        (memcmp(r->text, "\xff\xfe", 2) == 0 || memcmp(r->text, "\xfe\xff", 2) == 0))
+    const char *text = r->text.at;
+    int64_t size = r->text.used;
+    if (size >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0))
         return fenp_fail(err, FEN_BAD_DATA, "%.200s is UTF-16 text; save it as UTF-8", name);
-    int64_t head = r->used < 65536 ? r->used : 65536, controls = 0;
+    int64_t head = size < FIRST_BYTES ? size : FIRST_BYTES, controls = 0;
     for (int64_t i = 0; i < head; i++) {
-        unsigned char c = (unsigned char)r->text[i];
+        unsigned char c = (unsigned char)text[i];
         if (c == 0)
             controls = head;
         else
@@ -111,7 +127,7 @@ static fen_status check_text(reader *r, fen_error *err)
     }
     if (50 * controls > head)
         return fenp_fail(err, FEN_BAD_DATA, "%.200s looks like a binary file, not like text", name);
-    if (r->used >= 3 && memcmp(r->text, "\xef\xbb\xbf", 3) == 0) r->begin = 3;
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) r->text.begin = 3;
     return FEN_OK;
 }
 
@@ -128,18 +144,16 @@ static fen_status find_layout(reader *r, fen_error *err)
     int enough = 0;
     for (int64_t want = SAMPLE_BYTES; !enough; want *= 2) {
         if (want > ROW_LIMIT) return too_long(r, err);
-        fen_status status = fill(r, want, err);
+        fen_status status = fetch(r, want, err);
         if (status != FEN_OK) return status;
-        r->newline = fenp_csv_newline(r->text + r->begin, r->used - r->begin);
-        end_line(r);
-        status = fenp_csv_sniff(r->text + r->begin, r->used - r->begin, r->at_end, &r->layout,
-                                &enough, err);
+        status = fenp_csv_sniff(r->text.at + r->text.begin, r->text.used - r->text.begin, r->at_end,
+                                &r->layout, &enough, err);
         if (status != FEN_OK) return status;
     }
     if (r->layout.cols == 0) return fenp_fail(err, FEN_BAD_DATA, "%.200s is empty", r->layout.name);
     if (r->layout.rows == 0)
         return fenp_fail(err, FEN_BAD_DATA, "%.200s has a header but no rows", r->layout.name);
-    r->begin += r->layout.skip;
+    r->text.begin += r->layout.skip;
     r->line += r->layout.skip_lines;
     return FEN_OK;
 }
@@ -195,8 +209,9 @@ static int make_text(void *user, const char *item, int64_t length)
 static fen_status open_text(reader *r, const fen_options *o, fen_error *err)
 {
     fen_status status = fenp_csv_missing_words(o->missing, &r->layout.missing, err);
-    if (status == FEN_OK) status = fill(r, SAMPLE_BYTES, err);
+    if (status == FEN_OK) status = fill(r, &r->text, SAMPLE_BYTES, err);
     if (status == FEN_OK) status = check_text(r, err);
+    if (status == FEN_OK) r->newline = fenp_csv_newline(r->text.at, r->text.used);
     if (status == FEN_OK) status = find_layout(r, err);
     if (status != FEN_OK || !o->text) return status;
     request asked = { &r->layout, FEN_OK, err };
@@ -236,39 +251,69 @@ static fen_status cut_block(reader *r, const char **cut, int *parts, fen_error *
     if (most > PARTS_MAX) most = PARTS_MAX;
     for (int64_t want = r->block_bytes;; want *= 2) {
         if (want > ROW_LIMIT) return too_long(r, err);
-        fen_status status = fill(r, want, err);
+        fen_status status = fetch(r, want, err);
         if (status != FEN_OK) return status;
-        end_line(r);
-        int64_t unread = r->used - r->begin, size = unread < want ? unread : want;
+        int64_t unread = r->text.used - r->text.begin, size = unread < want ? unread : want;
         int64_t wanted = 1 + size * most / (r->block_bytes + 1);
         int whole = r->at_end && size == unread;
-        *parts = fenp_csv_cut(&r->layout.style, r->text + r->begin, size, whole,
+        *parts = fenp_csv_cut(&r->layout.style, r->text.at + r->text.begin, size, whole,
                               (int)(wanted < most ? wanted : most), cut);
+        if (*parts > 0) r->block_end = cut[*parts] - r->text.at;
         if (*parts > 0 || whole) return FEN_OK;
     }
+}
+
+/* Reads the text of the next block, behind what the present one has left over, while others
+ * parse the present one. Nothing to do if enough is left over, or nothing to read. */
+static void read_ahead(void *state)
+{
+    reader *r = state;
+    buffer *b = &r->ahead;
+    int64_t rest = r->text.used - r->block_end;
+    b->used = 0;
+    if (r->at_end || rest >= r->block_bytes) return;
+    r->ahead_status = grow(b, rest + 1, &r->ahead_error);
+    if (r->ahead_status != FEN_OK) return;
+    memcpy(b->at, r->text.at + r->block_end, (size_t)rest);
+    b->used = rest;
+    r->ahead_status = fill(r, b, r->block_bytes, &r->ahead_error);
+}
+
+/* The text after a block becomes the unread text. */
+static void turn_over(reader *r)
+{
+    r->text.begin = r->block_end;
+    if (r->ahead.used == 0) return;
+    buffer old = r->text;
+    r->text = r->ahead;
+    r->ahead = old;
+    r->text.begin = 0;
 }
 
 static fen_status next_block(void *state, fen_table **block, fen_error *err)
 {
     reader *r = state;
-    fen_table *table = NULL;
     for (;;) {
         const char *cut[PARTS_MAX + 1];
         int parts = 0;
         int64_t lines = 0;
+        if (r->ahead_status != FEN_OK)
+            return fenp_fail(err, r->ahead_status, "%s", r->ahead_error.message);
         fen_status status = cut_block(r, cut, &parts, err);
-        if (status == FEN_OK && parts > 0)
-            status =
-                fenp_csv_parse(&r->layout, cut, parts, r->threads, r->line, &lines, &table, err);
         if (status != FEN_OK) return status;
-        if (parts > 0) r->begin = cut[parts] - r->text;
+        fen_table *table = NULL;
+        if (parts > 0)
+            status = fenp_csv_parse(&r->layout, cut, parts, r->threads, r->line, read_ahead, r,
+                                    &lines, &table, err);
+        if (status != FEN_OK) return status;
+        if (parts > 0) turn_over(r);
         r->line += lines;
-        if (parts == 0 || table->rows > 0) break;
+        if (parts == 0 || table->rows > 0) {
+            *block = table;
+            return FEN_OK;
+        }
         fen_table_free(table); /* nothing but blank lines */
-        table = NULL;
     }
-    *block = table;
-    return FEN_OK;
 }
 
 const fen_format fenp_format_csv = {

@@ -80,10 +80,11 @@ fen_status fenp_csv_fault_error(const char *file, int64_t line, int64_t column,
 void fenp_csv_layout_clear(fenp_csv_layout *layout);
 
 /* ---- csv_parse.c: rows to a table ------------------------------------------------------- */
-/* The rows of the pieces that fenp_csv_cut made; line: of the first byte; *lines: in them. */
+/* The rows of the pieces that fenp_csv_cut made; line: of the first byte; *lines: in them.
+ * meanwhile is called once by one of the threads, while others parse. */
 fen_status fenp_csv_parse(const fenp_csv_layout *layout, const char *const *cut, int parts,
-                          int threads, int64_t line, int64_t *lines, fen_table **out,
-                          fen_error *err);
+                          int threads, int64_t line, void (*meanwhile)(void *user), void *user,
+                          int64_t *lines, fen_table **out, fen_error *err);
 
 /* ---- csv.c -------------------------------------------------------------------------------- */
 /* As the format's open, with blocks of about block_bytes (tests want tiny ones). */

@@ -317,14 +317,13 @@ static void clear_pieces(piece *w, int parts, int64_t cols)
 }
 
 fen_status fenp_csv_parse(const fenp_csv_layout *layout, const char *const *cut, int parts,
-                          int threads, int64_t line, int64_t *lines, fen_table **out,
-                          fen_error *err)
+                          int threads, int64_t line, void (*meanwhile)(void *user), void *user,
+                          int64_t *lines, fen_table **out, fen_error *err)
 {
     fen_table *table = fenp_table_new(layout->name);
     piece *w = fenp_new_zeroed(parts, sizeof *w);
     fen_status status = table && w ? FEN_OK : fenp_no_memory(err, sizeof *table, "a table");
     if (status == FEN_OK) {
-#pragma omp parallel for schedule(static) num_threads(threads) if (parts > 1)
         for (int k = 0; k < parts; k++) {
             w[k].at = cut[k];
             w[k].end = cut[k + 1];
@@ -334,7 +333,12 @@ fen_status fenp_csv_parse(const fenp_csv_layout *layout, const char *const *cut,
     }
     if (status == FEN_OK) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (parts > 1)
-        for (int k = 0; k < parts; k++) parse_piece(layout, &w[k]);
+        for (int k = -1; k < parts; k++) {
+            if (k < 0)
+                meanwhile(user);
+            else
+                parse_piece(layout, &w[k]);
+        }
         status = collect(layout, table, w, parts, line, lines, err);
     }
     clear_pieces(w, parts, layout->cols);
