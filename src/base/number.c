@@ -25,12 +25,12 @@
 typedef unsigned __int128 wide;
 
 enum {
-    DIGITS = 19,       /* that always fit into 64 bits                             */
-    EXACT_POWER = 22,  /* 10^22 is the largest power of ten that is a double       */
-    HARD_DIGITS = 770, /* more than that cannot matter beyond "not zero"           */
+    DIGITS = 19,       /* that always fit into 64 bits */
+    EXACT_POWER = 22,  /* 10^22 is the largest power of ten that is a double */
+    HARD_DIGITS = 770, /* more than that cannot matter beyond "not zero" */
     FRACTION_BITS = 52,
     BIAS = 1023,
-    INFINITE = 0x7ff /* exponent field                                           */
+    INFINITE = 0x7ff /* exponent field */
 };
 static const int64_t EXPONENT_LIMIT = INT64_MAX / 4;
 
@@ -41,10 +41,10 @@ static const double exact_powers[EXACT_POWER + 1] = {
 
 /* What stands in the text: sign, mantissa w (all digits if they fit), exponent. */
 typedef struct decimal {
-    const char *digits, *end; /* the mantissa: digits and at most one point          */
+    const char *digits, *end; /* the mantissa: digits and at most one point */
     uint64_t w;
-    int64_t exponent; /* of the last digit of the mantissa                   */
-    int64_t count;    /* digits, leading zeros included                      */
+    int64_t exponent; /* of the last digit of the mantissa */
+    int64_t count;    /* digits, leading zeros included */
     int negative;
 } decimal;
 

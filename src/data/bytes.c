@@ -22,16 +22,16 @@ enum { HEAD = 1 << 16, PACKED = 1 << 18 };
 
 struct fen_bytes {
     char *name;
-    int fd; /* -1: memory                                       */
+    int fd; /* -1: memory */
     const unsigned char *memory;
-    int64_t size;  /* of the raw file; 0: unknown                      */
-    int64_t taken; /* raw bytes so far                                 */
+    int64_t size;  /* of the raw file; 0: unknown */
+    int64_t taken; /* raw bytes so far */
     char head[HEAD];
     int64_t head_size, head_used;
     /* gzip */
-    int packed, finished; /* finished: between two members                    */
+    int packed, finished; /* finished: between two members */
     z_stream z;
-    unsigned char *input; /* PACKED raw bytes                                 */
+    unsigned char *input; /* PACKED raw bytes */
 };
 
 /* ---- raw bytes --------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ enum {
     BLOCK_BYTES = 1 << 23,
     SAMPLE_BYTES = 1 << 22,
     ROW_LIMIT = 1 << 30,
-    PARTS_PER_THREAD = 16, /* so that a slow piece does not hold up the others          */
+    PARTS_PER_THREAD = 16, /* so that a slow piece does not hold up the others */
     PARTS_MAX = 256
 };
 

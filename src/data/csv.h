@@ -9,11 +9,11 @@
 /* ---- csv_cell.c: bytes to cells ------------------------------------------------------ */
 enum { FENP_CSV_BLANK = 1, FENP_CSV_SEPARATOR = 2, FENP_CSV_NEWLINE = 4 };
 typedef struct fenp_csv_style {
-    unsigned char kind[256]; /* of a byte; 0: part of a cell                            */
-    char separator;          /* ' ': runs of blanks and tabs                            */
-    char newline;            /* '\n', or '\r' in files that know no other               */
-    char decimal;            /* '.' or ','                                              */
-    int final_separator;     /* rows may end with one more, which means nothing         */
+    unsigned char kind[256]; /* of a byte; 0: part of a cell */
+    char separator;          /* ' ': runs of blanks and tabs */
+    char newline;            /* '\n', or '\r' in files that know no other */
+    char decimal;            /* '.' or ',' */
+    int final_separator;     /* rows may end with one more, which means nothing */
 } fenp_csv_style;
 typedef enum fenp_csv_fault {
     FENP_CSV_FINE,
@@ -21,9 +21,9 @@ typedef enum fenp_csv_fault {
     FENP_CSV_AFTER_QUOTE
 } fenp_csv_fault;
 typedef struct fenp_csv_cell {
-    const char *at; /* within the quotes, or trimmed                           */
+    const char *at; /* within the quotes, or trimmed */
     int64_t length;
-    int quoted, doubled; /* doubled: "" stands for " somewhere in it                */
+    int quoted, doubled; /* doubled: "" stands for " somewhere in it */
     fenp_csv_fault fault;
 } fenp_csv_cell;
 
@@ -41,6 +41,7 @@ const char *fenp_csv_row(const fenp_csv_style *style, const char *p, const char 
  * Returns the number of pieces, 0 if there is no complete row. */
 int fenp_csv_cut(const fenp_csv_style *style, const char *at, int64_t size, int whole, int parts,
                  const char **cut);
+int64_t fenp_csv_newlines(const char *p, const char *end, char newline);
 int fenp_csv_number(const fenp_csv_style *style, const fenp_csv_cell *cell, double *value);
 /* Copies a cell with its doubled quotes made single; out has room for cell->length bytes. */
 int64_t fenp_csv_unquote(const fenp_csv_cell *cell, char *out);
@@ -50,23 +51,23 @@ void fenp_csv_excerpt(const fenp_csv_cell *cell, char out[64]);
 /* ---- csv_sniff.c: what the file is like ------------------------------------------------ */
 enum { FENP_CSV_WORDS = 64 };
 typedef struct fenp_csv_missing {
-    char *text; /* owns the words                                          */
+    char *text; /* owns the words */
     int count, numbers;
     struct {
         const char *at;
         int64_t length;
     } word[FENP_CSV_WORDS];
-    double number[FENP_CSV_WORDS]; /* the words that are numbers                        */
+    double number[FENP_CSV_WORDS]; /* the words that are numbers */
 } fenp_csv_missing;
 typedef struct fenp_csv_layout {
-    const char *name; /* of the file; borrowed                                   */
+    const char *name; /* of the file; borrowed */
     fenp_csv_style style;
     fenp_csv_missing missing;
     int header;
     int64_t cols;
-    fenp_column *column;      /* names and kinds                                         */
-    int64_t skip, skip_lines; /* bytes and lines before the first row of data            */
-    int64_t rows;             /* of data in the sample                                   */
+    fenp_column *column;      /* names and kinds */
+    int64_t skip, skip_lines; /* bytes and lines before the first row of data */
+    int64_t rows;             /* of data in the sample */
 } fenp_csv_layout;
 fen_status fenp_csv_missing_words(const char *list, fenp_csv_missing *out, fen_error *err);
 int fenp_csv_is_missing(const fenp_csv_missing *missing, const fenp_csv_cell *cell);

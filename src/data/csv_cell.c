@@ -186,6 +186,13 @@ int fenp_csv_cut(const fenp_csv_style *style, const char *at, int64_t size, int 
     return end > at ? cut_plain(style, at, end, parts, cut) : 0;
 }
 
+int64_t fenp_csv_newlines(const char *p, const char *end, char newline)
+{
+    int64_t count = 0;
+    for (; p < end; p++) count += *p == newline;
+    return count;
+}
+
 /* ---- what a cell says ------------------------------------------------------------------ */
 
 int fenp_csv_number(const fenp_csv_style *style, const fenp_csv_cell *cell, double *value)

@@ -32,10 +32,10 @@ typedef enum problem {
 typedef struct piece {
     const char *at, *end;
     double *cells;
-    fenp_column *column; /* levels of text cells, as many as the layout has columns  */
+    fenp_column *column; /* levels of text cells, as many as the layout has columns */
     int64_t room, rows;
-    int64_t lines, first_line; /* passed so far; before the first row                      */
-    char *scratch;             /* for cells with doubled quotes                            */
+    int64_t lines, first_line; /* passed so far; before the first row */
+    char *scratch;             /* for cells with doubled quotes */
     int64_t scratch_room;
     /* what went wrong, where */
     problem problem;
@@ -87,7 +87,7 @@ static const char *parse_cell(const fenp_csv_layout *layout, piece *w, const cha
         return give_up(w, BAD_QUOTE, line, j);
     }
     if (cell.quoted)
-        for (int64_t i = 0; i < cell.length; i++) w->lines += cell.at[i] == layout->style.newline;
+        w->lines += fenp_csv_newlines(cell.at, cell.at + cell.length, layout->style.newline);
     if (fenp_csv_is_missing(&layout->missing, &cell)) {
         *value = (double)NAN;
         return after;
@@ -233,8 +233,8 @@ static fen_status report(const fenp_csv_layout *layout, const piece *w, int64_t 
 
 static void count_room(piece *w, int64_t cols, char newline)
 {
-    int64_t newlines = 0, most = (w->end - w->at) / cols + 1;
-    for (const char *p = w->at; p < w->end; p++) newlines += *p == newline;
+    int64_t newlines = fenp_csv_newlines(w->at, w->end, newline);
+    int64_t most = (w->end - w->at) / cols + 1;
     w->room = newlines < most ? newlines : most;
 }
 

@@ -85,10 +85,10 @@ static const char *sample_end(const fenp_csv_style *style, const char *text, int
 /* What the cells of a few rows look like under a style. */
 typedef struct split {
     int rows;
-    int64_t cells[SPLIT_ROWS]; /* in each row                                     */
-    int open[SPLIT_ROWS];      /* the last one is empty                           */
-    int64_t numbers, filled;   /* in rows after the first, unless it is the only  */
-    int64_t commas, points;    /* numbers that have one                           */
+    int64_t cells[SPLIT_ROWS]; /* in each row */
+    int open[SPLIT_ROWS];      /* the last one is empty */
+    int64_t numbers, filled;   /* in rows after the first, unless it is the only */
+    int64_t commas, points;    /* numbers that have one */
 } split;
 
 static void count_cell(const fenp_csv_layout *layout, fenp_csv_style *style,
@@ -168,28 +168,21 @@ static void choose_style(const char *text, int64_t size, int whole, char newline
 /* What stands in a column of the sample, the first row apart. */
 typedef struct tally {
     content first;
-    int first_quoted, comes_back; /* comes_back: the first cell occurs again          */
+    int comes_back; /* the first cell occurs again */
     fenp_csv_cell first_cell;
     int32_t numbers, quoted_numbers, texts;
 } tally;
 
 typedef struct sample {
     tally *column;
-    int64_t cols;               /* cells in the first row                           */
-    int first_open;             /* its last cell is empty                           */
-    int64_t rows, lines;        /* rows after the first; lines before it            */
-    const char *first, *second; /* where the first row begins, and what follows it  */
-    int64_t first_lines;        /* that the first row takes                         */
+    int64_t cols;               /* cells in the first row */
+    int first_open;             /* its last cell is empty */
+    int64_t rows, lines;        /* rows after the first; lines before it */
+    const char *first, *second; /* where the first row begins, and what follows it */
+    int64_t first_lines;        /* that the first row takes */
     /* rows after the first, by number of cells compared with it */
     int64_t shorter_by_one, same_open, longer_open;
 } sample;
-
-static int64_t count_newlines(const char *p, const char *end, char newline)
-{
-    int64_t count = 0;
-    for (; p < end; p++) count += *p == newline;
-    return count;
-}
 
 static int64_t count_cells(const fenp_csv_style *style, const char *p, const char *end)
 {
@@ -214,12 +207,11 @@ static fen_status examine_first(const fenp_csv_layout *layout, const char *p, co
         fenp_csv_cell *cell = &s->column[j].first_cell;
         p = fenp_csv_take(style, p, end, cell);
         s->column[j].first = content_of(layout, style, cell);
-        s->column[j].first_quoted = cell->quoted;
         s->first_open = cell->length == 0 && !cell->quoted;
         fenp_csv_more(style, &p, end);
     }
     s->second = p;
-    s->first_lines = count_newlines(s->first, p, style->newline);
+    s->first_lines = fenp_csv_newlines(s->first, p, style->newline);
     return FEN_OK;
 }
 
@@ -287,7 +279,7 @@ static int has_header(const fenp_csv_layout *layout, const sample *s)
         const tally *t = &s->column[j];
         int numbers_below = t->numbers > 0 && !is_text_column(t);
         if (t->first == TEXT && numbers_below) return 1;
-        if (t->first == NUMBER && t->first_quoted && numbers_below && t->quoted_numbers == 0)
+        if (t->first == NUMBER && t->first_cell.quoted && numbers_below && t->quoted_numbers == 0)
             return 1;
         names += t->first == TEXT;
         alike += t->first == NUMBER || (t->first == TEXT && t->comes_back);
@@ -346,7 +338,7 @@ static fen_status name_columns(fenp_csv_layout *layout, const sample *s, fen_err
     for (int64_t j = 0; j < cols && status == FEN_OK; j++) {
         const fenp_csv_cell *cell = &s->column[j].first_cell;
         if (layout->header && cell->fault != FENP_CSV_FINE) {
-            int64_t passed = count_newlines(s->first, cell->at, layout->style.newline);
+            int64_t passed = fenp_csv_newlines(s->first, cell->at, layout->style.newline);
             status = fenp_csv_fault_error(layout->name, line + passed, j + 1, cell->fault, err);
             break;
         }

@@ -20,7 +20,7 @@ typedef struct writer {
     fenp_sink *sink;
     int64_t cols;
     char separator;
-    double *row; /* a sparse row written out                                */
+    double *row; /* a sparse row written out */
 } writer;
 
 static int needs_quotes(const char *text, int64_t cols)

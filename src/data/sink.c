@@ -20,8 +20,8 @@
 enum { BUFFER = 1 << 18, LINKS = 40, TRIES = 10000 };
 
 struct fenp_sink {
-    char *name;               /* as the caller wrote it, for messages                 */
-    char *target, *temporary; /* temporary NULL: written straight through             */
+    char *name;               /* as the caller wrote it, for messages */
+    char *target, *temporary; /* temporary NULL: written straight through */
     int fd;
     int64_t used;
     char buffer[BUFFER];
