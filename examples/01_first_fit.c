@@ -26,7 +26,8 @@ int main(void)
     fen_error err;
     fen_table *table = NULL;
     fen_model *model = NULL;
-    check(fen_table_copy((fen_view){ x, N, 1, 1 }, (fen_view){ y, N, 1, 1 }, NULL, &table, &err), &err);
+    check(fen_table_copy((fen_view){ x, N, 1, 1 }, (fen_view){ y, N, 1, 1 }, NULL, &table, &err),
+          &err);
     check(fen_fit(table, &o, NULL, &model, &err), &err);
 
     const fen_certificate c = fen_model_certificate(model, 0);
@@ -37,7 +38,8 @@ int main(void)
     const double fresh[] = { 0.5, 1.5, 4.5 };
     double score[3];
     check(fen_predict(model, (fen_view){ fresh, 3, 1, 1 }, score, &err), &err);
-    for (int i = 0; i < 3; i++) printf("f(%.1f) = %5.2f   sin = %5.2f\n", fresh[i], score[i], sin(fresh[i]));
+    for (int i = 0; i < 3; i++)
+        printf("f(%.1f) = %5.2f   sin = %5.2f\n", fresh[i], score[i], sin(fresh[i]));
 
     fen_model_free(model);
     fen_table_free(table);

@@ -30,6 +30,7 @@ typedef struct claim {
     const double *y, *w;
     int64_t n;
     double lambda, power, offset;
+    double shift; /* taken off labels and scores: see shift_of                          */
     int bias;
     const double *f;  /* n: f(x_i)                                         */
     double norm;      /* ||f||                                             */
@@ -38,11 +39,16 @@ typedef struct claim {
     double mismatch;  /* linear: weights against coef_scale X'u, relative  */
 } claim;
 
+/* With a bias and a loss of y - t, P and (because sum u = 0) D stay the same when labels and
+ * scores lose the same constant. Taking b off spares y = 1e9 + noise its cancellation. */
+static double shift_of(const claim *c) { return c->bias && c->loss->residual ? c->offset : 0.0; }
+
 static double mean_loss(const claim *c)
 {
     long double sum = 0.0L;
     for (int64_t i = 0; i < c->n; i++)
-        sum += (long double)c->w[i] * c->loss->value(c->y[i], c->f[i] + c->offset, c->par);
+        sum += (long double)c->w[i] *
+               c->loss->value(c->y[i] - c->shift, c->f[i] + (c->offset - c->shift), c->par);
     return (double)sum;
 }
 
@@ -51,7 +57,7 @@ static double dual_value(const claim *c, double t)
 {
     long double sum = 0.0L;
     for (int64_t i = 0; i < c->n; i++)
-        sum -= (long double)c->w[i] * c->loss->conj(c->y[i], -t * c->z[i], c->par);
+        sum -= (long double)c->w[i] * c->loss->conj(c->y[i] - c->shift, -t * c->z[i], c->par);
     return (double)(sum - c->penalty->conj(t * c->dual_norm, c->lambda, c->power));
 }
 
@@ -140,11 +146,22 @@ static double stationarity(const claim *c, const double *u)
     for (int64_t i = 0; i < c->n; i++) {
         const double z = u[i] / c->w[i];
         double low, high;
-        c->loss->slopes(c->y[i], c->f[i] + c->offset, c->par, &low, &high);
+        c->loss->slopes(c->y[i] - c->shift, c->f[i] + (c->offset - c->shift), c->par, &low, &high);
         worst = fmax(worst, fmax(low + z, -z - high));
         largest = fmax(largest, fabs(z));
     }
     return fmax(largest > 0.0 ? worst / largest : worst, c->mismatch);
+}
+
+/* What a gap is measured by: the objective, but never less than 1e-12 of the best constant's
+ * or than the loss of an error in the twelfth digit of y (y constant: nothing else is left).
+ * Each goes with the scale of y, so rescaling y changes no verdict. */
+static double gap_unit(const claim *c, const fen_certificate *of)
+{
+    long double digit = 0.0L;
+    for (int64_t i = 0; i < c->n; i++)
+        digit += (long double)c->w[i] * c->loss->value(c->y[i], c->y[i] * (1.0 + 1e-12), c->par);
+    return fmax(fmax(of->primal, 1e-12 * of->null), (double)digit);
 }
 
 static fen_certificate judge(const claim *c, const double *u, double tolerance, double floor)
@@ -156,7 +173,7 @@ static fen_certificate judge(const claim *c, const double *u, double tolerance, 
     out.dual = best_dual_value(c);
     out.gap = out.primal - out.dual;
     out.null = null_value(c);
-    const double unit = fmax(out.primal, 1e-12 * out.null);
+    const double unit = gap_unit(c, &out);
     if (out.gap < 0.0 && out.gap > -1e-9 * unit) out.gap = 0.0; /* rounding of the two sums */
     out.relative_gap = unit > 0.0 ? out.gap / unit : out.gap;
     out.stationarity = stationarity(c, u);
@@ -243,6 +260,7 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
         const double *feasible = coef + all + t * n;
         c.y = sample->y + t * n;
         c.offset = m->offset[t];
+        c.shift = shift_of(&c);
         for (int64_t i = 0; i < n; i++) z[i] = feasible[i] / sample->w[i];
         if (m->weights)
             linear_products(m, sample, t, feasible, &c, f, g);
@@ -260,9 +278,8 @@ static int close_to(double a, double b, double unit) { return fabs(a - b) <= 1e-
 
 /* The stored numbers must come out again: a changed array moves them even where the gap,
  * which is of second order, forgives it. */
-static int reproduces(const fen_certificate *stored, const fen_certificate *now)
+static int reproduces(const fen_certificate *stored, const fen_certificate *now, double unit)
 {
-    const double unit = fmax(now->primal, 1e-12 * now->null);
     return close_to(stored->primal, now->primal, unit) && close_to(stored->dual, now->dual, unit) &&
            close_to(stored->mean_loss, now->mean_loss, unit) &&
            close_to(stored->gap, stored->primal - stored->dual, unit) &&
@@ -315,8 +332,13 @@ fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_opti
     if (status == FEN_OK) {
         *holds = prepared && same_inputs(m, sample) && selection_agrees(m);
         for (int64_t t = 0; t < m->targets; t++) {
+            const claim c = { .loss = m->loss,
+                              .par = &m->loss->parameter.initial,
+                              .y = sample->y + t * m->n,
+                              .w = sample->w,
+                              .n = m->n };
             *holds &= fabs(now[t].relative_gap) <= m->tolerance &&
-                      reproduces(&m->certificate[t], &now[t]);
+                      reproduces(&m->certificate[t], &now[t], gap_unit(&c, &now[t]));
             out[t] = now[t];
         }
     }

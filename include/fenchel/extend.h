@@ -13,6 +13,7 @@ typedef struct fen_loss {
     const char *name, *help;
     fen_parameter parameter;                       /* name NULL: the loss has none     */
     double smoothness;                             /* Lipschitz constant of v'; 0: none */
+    int    residual;                               /* 1: a function of y - t alone      */
     double (*value)(double y, double t, const double *par);
     double (*conj )(double y, double slope, const double *par);   /* v*(slope)         */
     void   (*domain)(double y, const double *par, double *low, double *high); /* of v*  */

@@ -149,7 +149,8 @@ typedef enum fen_verdict { FEN_VERDICT_MAP(FEN_VERDICT_ENUM) FEN_VERDICT_COUNT }
 
 typedef struct fen_certificate {     /* dual <= least possible objective <= primal    */
     double  primal, dual, gap;       /* gap = primal - dual                           */
-    double  relative_gap;            /* gap / max(primal, 1e-12 null)                 */
+    double  relative_gap;            /* gap / max(primal, 1e-12 null, digit), digit: the
+                                        loss of an error in the twelfth digit of y    */
     double  null;                    /* objective of the best constant function       */
     double  mean_loss;               /* first term of primal, on the training rows    */
     double  norm;                    /* ||f||                                         */

@@ -45,6 +45,7 @@ const fen_loss fenp_loss_square = {
     .name = "square",
     .help = "(y - t)^2",
     .smoothness = 2.0,
+    .residual = 1,
     .value = value,
     .conj = conjugate,
     .domain = domain,

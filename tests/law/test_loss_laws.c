@@ -98,6 +98,14 @@ static void convex(const scene *s)
     assert_true(value(s, 0.5 * (s->t + s->other)) <= 0.5 * (a + b) * (1.0 + 8.0 * EPS));
 }
 
+/* A loss of y - t stays what it is when a constant goes off both. */
+static void residual(const scene *s)
+{
+    const double moved = s->loss->value(s->y - s->other, s->t - s->other, s->par);
+    const double unit = s->y * s->y + s->t * s->t + s->other * s->other + fabs(value(s, s->t));
+    if (s->loss->residual) assert_true(fabs(moved - value(s, s->t)) <= 32.0 * EPS * unit);
+}
+
 static void slopes_hold_differences(const scene *s)
 {
     const double a = fmin(s->t, s->other), b = fmax(s->t, s->other);
@@ -163,6 +171,11 @@ static void test_convex(void **state)
     (void)state;
     every_loss(convex);
 }
+static void test_residual(void **state)
+{
+    (void)state;
+    every_loss(residual);
+}
 static void test_slopes(void **state)
 {
     (void)state;
@@ -210,7 +223,7 @@ int main(void)
         cmocka_unit_test(test_registry),      cmocka_unit_test(test_square),
         cmocka_unit_test(test_fenchel_young), cmocka_unit_test(test_convex),
         cmocka_unit_test(test_slopes),        cmocka_unit_test(test_prox),
-        cmocka_unit_test(test_moreau),
+        cmocka_unit_test(test_moreau),        cmocka_unit_test(test_residual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -291,7 +291,8 @@ static fen_status from_text(const char *text, double fill, double center, double
 static void hostile_json(void **state)
 {
     (void)state;
-    const char *good = "{\"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\"}]}";
+    const char *good = "{\"scaling\": \"standard\", \"targets\": [\"y\"], "
+                       "\"inputs\": [{\"name\": \"a\"}]}";
     assert_int_equal(from_text(good, 0, 0, 1), FEN_OK);
     assert_int_equal(from_text(good, NAN, 0, 1), FEN_BAD_DATA);
     assert_int_equal(from_text(good, 0, INFINITY, 1), FEN_BAD_DATA);
@@ -305,29 +306,32 @@ static void hostile_json(void **state)
         "null",
         "\"x\"",
         "{\"targets\": [], \"inputs\": [{\"name\": \"a\"}]}",
-        "{\"targets\": [\"y\"], \"inputs\": []}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": []}",
         "{\"targets\": \"y\", \"inputs\": [{\"name\": \"a\"}]}",
-        "{\"targets\": [\"y\"], \"inputs\": {\"name\": \"a\"}}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": {\"name\": \"a\"}}",
         "{\"targets\": [1], \"inputs\": [{\"name\": \"a\"}]}",
-        "{\"targets\": [\"y\"], \"inputs\": [7]}",
-        "{\"targets\": [\"y\"], \"inputs\": [{\"name\": 7}]}",
-        "{\"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\\u0000b\"}]}",
-        "{\"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"gaps\": 1}]}",
-        "{\"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"constant\": \"yes\"}]}",
-        "{\"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"constant\": true}]}",
-        "{\"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"levels\": 3}]}",
-        "{\"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"levels\": [3]}]}",
-        "{\"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"levels\": [\"u\"], \"gaps\": true}]}",
-        "{\"targets\": [\"y\"], \"weights\": 3, \"inputs\": [{\"name\": \"a\"}]}",
-        "{\"targets\": [\"y\"], \"sparse\": 3, \"inputs\": [{\"name\": \"a\"}]}",
-        "{\"targets\": [\"y\"], \"precomputed\": true, \"inputs\": [{\"name\": \"a\", \"gaps\": true}]}",
-        "{\"targets\": [\"y\"], \"precomputed\": true, \"inputs\": [{\"name\": \"a\", \"levels\": []}]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": [7]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": [{\"name\": 7}]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\\u0000b\"}]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"gaps\": 1}]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"constant\": \"yes\"}]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"constant\": true}]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"levels\": 3}]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"levels\": [3]}]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"levels\": [\"u\"], \"gaps\": true}]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"weights\": 3, \"inputs\": [{\"name\": \"a\"}]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"sparse\": 3, \"inputs\": [{\"name\": \"a\"}]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"precomputed\": true, \"inputs\": [{\"name\": \"a\", \"gaps\": true}]}",
+        "{\"scaling\": \"none\", \"targets\": [\"y\"], \"precomputed\": true, \"inputs\": [{\"name\": \"a\", \"levels\": []}]}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (from_text(bad[i], 0, 0, 1) != FEN_BAD_DATA) fail_msg("accepted: %s", bad[i]);
     char many[2048],
-        *at = many +
-              sprintf(many, "{\"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"levels\": [");
+        *at =
+            many +
+            sprintf(
+                many,
+                "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\", \"levels\": [");
     for (int k = 0; k < 51; k++) at += sprintf(at, "%s\"l%d\"", k ? "," : "", k);
     strcpy(at, "]}]}");
     assert_int_equal(from_text(many, 0, 0, 1), FEN_BAD_DATA);
