@@ -78,7 +78,7 @@ static fen_status resolve(const fen_table *table, const char *option, const char
 static int add_target(void *user, const char *item, int64_t length)
 {
     roles *r = user;
-    int64_t column;
+    int64_t column = -1;
     r->status = resolve(r->table, "--target", item, length, &column, r->err);
     if (r->status != FEN_OK) return 1;
     if (r->of[column] != INPUT) {
