@@ -19,6 +19,7 @@ typedef struct job {
     int64_t targets, rows;
     quality *quality;    /* one per target */
     json_t *predictions; /* NULL: they go to the sink */
+    int lost;            /* memory ran out for one of them */
     sink sink;
 } job;
 
@@ -62,11 +63,11 @@ static void write_header(const job *j)
     fputc('\n', out);
 }
 
-static void write_row(const job *j, const double *scores)
+static void write_row(job *j, const double *scores)
 {
     char text[32];
     if (j->predictions) {
-        json_array_append_new(j->predictions, json_numbers(scores, j->targets));
+        j->lost |= json_array_append_new(j->predictions, json_numbers(scores, j->targets));
         return;
     }
     for (int64_t t = 0; t < j->targets; t++)
@@ -87,11 +88,13 @@ static int predict_block(job *j, const fen_table *block)
         code = complain(EXIT_ROOM, "out of memory for a block of %" PRId64 " rows", rows);
     else if (fen_predict_table(j->model, block, &j->r->options, scores, labels, &err))
         code = fail(&err);
+    if (code == EXIT_DONE && j->rows == 0) write_header(j); /* nothing before the first success */
     for (int64_t i = 0; code == EXIT_DONE && i < rows; i++) {
         write_row(j, scores + i * j->targets);
         for (int64_t t = 0; t < j->targets; t++)
             judge(&j->quality[t], labels[i * j->targets + t], scores[i * j->targets + t]);
     }
+    if (j->lost) code = complain(EXIT_ROOM, "out of memory for the predictions; use -o");
     j->rows += rows;
     free(scores);
     free(labels);
@@ -103,7 +106,6 @@ static int predict_stream(job *j, fen_stream *stream, const fen_host *host)
     fen_table *block = NULL;
     fen_error err;
     int code = EXIT_DONE;
-    write_header(j);
     while (code == EXIT_DONE) {
         if (fen_stream_next(stream, &block, &err)) return fail(&err);
         if (!block) break;

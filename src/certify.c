@@ -17,10 +17,11 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/linalg.h"
 #include "base/registry.h"
 #include "base/threads.h"
+#include "data/columns.h"
 #include "story.h"
-#include <cblas.h>
 
 /* One target, seen from the certificate. */
 typedef struct claim {
@@ -115,28 +116,25 @@ static double null_value(const claim *c)
     return (double)sum;
 }
 
-/* Clips z into the domains and, with a bias, shifts it until sum w z = 0. */
+/* Clips z into the domains and, with a bias, shifts it until sum w z = 0. Where that cannot
+ * be reached z = 0, which is feasible for every loss with a least value, takes its place. */
 static void make_feasible(const claim *c, double *z)
 {
     for (int pass = 0; pass < 100; pass++) {
-        long double sum = 0.0L, free = 0.0L;
+        long double sum = 0.0L, size = 0.0L, free = 0.0L;
         for (int64_t i = 0; i < c->n; i++) {
             double low, high; /* slopes are -z */
             c->loss->domain(c->y[i], c->par, &low, &high);
             z[i] = fmin(fmax(z[i], -high), -low);
             sum += (long double)c->w[i] * z[i];
+            size += (long double)c->w[i] * fabs(z[i]);
             if (-high < z[i] && z[i] < -low) free += c->w[i];
         }
-        if (!c->bias || free == 0.0L || fabsl(sum) <= DBL_EPSILON * DBL_EPSILON) return;
-        const double shift = (double)(sum / free);
-        int moved = 0;
-        for (int64_t i = 0; i < c->n; i++) {
-            const double before = z[i];
-            z[i] -= shift;
-            moved |= z[i] != before;
-        }
-        if (!moved) return;
+        if (!c->bias || fabsl(sum) <= DBL_EPSILON * size) return;
+        if (free == 0.0L) break;
+        for (int64_t i = 0; i < c->n; i++) z[i] -= (double)(sum / free);
     }
+    for (int64_t i = 0; i < c->n; i++) z[i] = 0.0;
 }
 
 /* Largest distance of -z_i from the slopes of the loss at its score, over the largest |z|. */
@@ -153,17 +151,20 @@ static double stationarity(const claim *c, const double *u)
     return fmax(largest > 0.0 ? worst / largest : worst, c->mismatch);
 }
 
-/* What a gap is measured by: the objective, but never less than 1e-12 of the best constant's
- * or than the loss of an error in the twelfth digit of y (y constant: nothing else is left).
- * Each goes with the scale of y, so rescaling y changes no verdict. */
+/* What a gap is measured by: the objective, but never less than 1e-12 of the best constant's.
+ * Where y is constant to rounding, both are rounding errors: then 1e7 times the loss of an
+ * error in the last digits of y. All go with the scale of y: rescaling changes no verdict. */
 static double gap_unit(const claim *c, const fen_certificate *of)
 {
-    long double digit = 0.0L;
+    long double digits = 0.0L;
     for (int64_t i = 0; i < c->n; i++)
-        digit += (long double)c->w[i] * c->loss->value(c->y[i], c->y[i] * (1.0 + 1e-12), c->par);
-    return fmax(fmax(of->primal, 1e-12 * of->null), (double)digit);
+        digits += (long double)c->w[i] *
+                  c->loss->value(c->y[i], c->y[i] * (1.0 + 8.0 * DBL_EPSILON), c->par);
+    const double unit = fmax(of->primal, 1e-12 * of->null);
+    return of->null <= (double)digits ? fmax(unit, 1e7 * (double)digits) : unit;
 }
 
+/* floor: below it lambda drowns in the rounding errors of the kernel. */
 static fen_certificate judge(const claim *c, const double *u, double tolerance, double floor)
 {
     fen_certificate out = { 0 };
@@ -171,14 +172,16 @@ static fen_certificate judge(const claim *c, const double *u, double tolerance, 
     out.norm = c->norm;
     out.primal = out.mean_loss + c->lambda * c->penalty->value(c->norm, c->power);
     out.dual = best_dual_value(c);
-    out.gap = out.primal - out.dual;
     out.null = null_value(c);
     const double unit = gap_unit(c, &out);
-    if (out.gap < 0.0 && out.gap > -1e-9 * unit) out.gap = 0.0; /* rounding of the two sums */
+    if (out.dual > out.primal && out.dual < out.primal + 1e-9 * unit)
+        out.dual = out.primal; /* above it by rounding alone; a smaller bound is one too */
+    out.gap = out.primal - out.dual;
     out.relative_gap = unit > 0.0 ? out.gap / unit : out.gap;
     out.stationarity = stationarity(c, u);
+    const int met = c->lambda <= floor && out.mean_loss <= 1e-9 * out.null;
     out.verdict = !(fabs(out.relative_gap) <= tolerance) ? FEN_VERDICT_STALLED
-                  : c->lambda <= floor                   ? FEN_VERDICT_INTERPOLATION
+                  : met                                  ? FEN_VERDICT_INTERPOLATION
                                                          : FEN_VERDICT_OPTIMAL;
     return out;
 }
@@ -203,7 +206,7 @@ static void linear_products(const fen_model *m, const fenp_sample *sample, int64
     cblas_dgemv(CblasRowMajor, CblasTrans, n, p, 1.0, sample->x, p, u, 1, 0.0, g, 1);
     c->norm = cblas_dnrm2(p, weights, 1);
     c->dual_norm = cblas_dnrm2(p, g, 1);
-    cblas_daxpby(p, 1.0, weights, 1, -m->coef_scale[t], g, 1);
+    for (int64_t j = 0; j < p; j++) g[j] = weights[j] - m->coef_scale[t] * g[j];
     c->mismatch = c->norm > 0.0 ? cblas_dnrm2(p, g, 1) / c->norm : 0.0;
 }
 
@@ -223,14 +226,19 @@ static void kernel_norms(const fen_model *m, int64_t t, const double *coef, cons
     c->dual_norm = sqrt(fmax((double)dual_square, 0.0));
 }
 
+int64_t fenp_certify_bytes(const fenp_size *size)
+{
+    return 2 * fenp_arena_bytes(2 * size->n * size->targets) + 2 * fenp_arena_bytes(size->n) +
+           fenp_arena_bytes(size->p);
+}
+
 fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certificate *out,
                         const fenp_task *task, fen_error *err)
 {
     const int64_t n = m->n, k = m->targets, all = n * k;
     fenp_arena arena;
-    fen_status status = fenp_arena_open(
-        &arena, 2 * fenp_arena_bytes(2 * all) + 2 * fenp_arena_bytes(n) + fenp_arena_bytes(m->p),
-        "the certificate", err);
+    const fenp_size size = { n, m->p, k, m->bias };
+    fen_status status = fenp_arena_open(&arena, fenp_certify_bytes(&size), "the certificate", err);
     if (status != FEN_OK) return status;
     double *coef = fenp_arena_doubles(&arena, 2 * all),
            *products = fenp_arena_doubles(&arena, 2 * all);
@@ -272,20 +280,50 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
     return status;
 }
 
+fen_status fenp_check_kernel(const fen_kernel *kernel, const fenp_sample *sample, fen_error *err)
+{
+    if (kernel->basis != FEN_PRECOMPUTED) return FEN_OK;
+    const int64_t n = sample->n;
+    fenp_arena arena;
+    fen_status status = fenp_arena_open(&arena, fenp_arena_bytes(n * n), "a kernel matrix", err);
+    if (status != FEN_OK) return status;
+    double *a = fenp_arena_doubles(&arena, n * n), trace = 0.0;
+    memcpy(a, sample->x, (size_t)(n * n) * sizeof(double));
+    for (int64_t i = 0; i < n; i++) trace += fabs(a[i + i * n]);
+    const double rounding = 4.0 * (double)n * DBL_EPSILON * trace;
+    for (int64_t i = 0; i < n; i++) a[i + i * n] += rounding;
+    int64_t rank;
+    status = fenp_cholesky(n, a, n, &rank, NULL, err);
+    fenp_arena_close(&arena);
+    if (status != FEN_OK || rank == n) return status;
+    return fenp_fail(err, FEN_BAD_DATA,
+                     "the precomputed kernel is not positive semidefinite (seen at row %lld): the "
+                     "objective has no least value; check it, or add a constant to its diagonal",
+                     (long long)(rank + 1));
+}
+
 /* ---- verify: the stored model against the rows it claims to come from ---------------- */
 
 static int close_to(double a, double b, double unit) { return fabs(a - b) <= 1e-7 * unit; }
 
 /* The stored numbers must come out again: a changed array moves them even where the gap,
- * which is of second order, forgives it. */
-static int reproduces(const fen_certificate *stored, const fen_certificate *now, double unit)
+ * which is of second order, forgives it. The norm counts by its share of the objective: at
+ * tiny lambda its digits depend on the machine, and nothing else does. */
+static int reproduces(const fen_model *m, int64_t t, const fen_certificate *now, double unit)
 {
+    const fen_certificate *stored = &m->certificate[t];
+    const fen_penalty *penalty = fenp_find_penalty("power");
+    const double norms[] = { penalty->value(stored->norm, m->power),
+                             penalty->value(now->norm, m->power) };
     return close_to(stored->primal, now->primal, unit) && close_to(stored->dual, now->dual, unit) &&
            close_to(stored->mean_loss, now->mean_loss, unit) &&
            close_to(stored->gap, stored->primal - stored->dual, unit) &&
+           close_to(stored->relative_gap * unit, stored->gap, unit) &&
            close_to(stored->null, now->null, now->null) &&
-           close_to(stored->norm, now->norm, now->norm) &&
-           now->stationarity <= 10.0 * stored->stationarity + 1e-7;
+           close_to(m->lambda * norms[0], m->lambda * norms[1], unit) &&
+           now->stationarity <= 10.0 * stored->stationarity + 1e-7 &&
+           stored->stationarity <= 10.0 * now->stationarity + 1e-7 &&
+           stored->verdict == now->verdict;
 }
 
 /* The chosen gamma and lambda must be the best line of the stored grid. */
@@ -294,7 +332,7 @@ static int selection_agrees(const fen_model *m)
     const fenp_selection *s = &m->selection;
     const fenp_score *best = NULL;
     for (int64_t i = 0; i < s->count; i++)
-        if (!best || s->grid[i].score < best->score) best = &s->grid[i];
+        if (!best || !(best->score <= s->grid[i].score)) best = &s->grid[i];
     return !best || (close_to(best->score, s->score, fabs(s->score)) &&
                      close_to(best->lambda, m->lambda, m->lambda) &&
                      close_to(best->gamma, m->kernel.par.gamma, fabs(m->kernel.par.gamma)));
@@ -320,14 +358,15 @@ fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_opti
         return fenp_fail(err, FEN_BAD_DATA,
                          "%s: not the rows this model was trained on "
                          "(%lld rows, fingerprint %016llx expected)",
-                         table->origin, (long long)m->n, (unsigned long long)m->hash);
+                         fenp_table_title(table), (long long)m->n, (unsigned long long)m->hash);
     }
     const fenp_threads before = fenp_threads_enter(o ? o->threads : 0);
     const fenp_task whole = fenp_task_start(host, o ? o->time_limit_seconds : 0.0);
     const fenp_task task = fenp_task_part(&whole, "certificate", 0.0, 1.0);
     fen_certificate *now = fenp_new(m->targets, sizeof *now);
-    status = now ? fenp_certify(m, sample, now, &task, err)
+    status = now ? fenp_check_kernel(m->kernel.table, sample, err)
                  : fenp_no_memory(err, m->targets * (int64_t)sizeof *now, "the certificate");
+    if (status == FEN_OK) status = fenp_certify(m, sample, now, &task, err);
     if (status == FEN_OK) status = fenp_prep_check(m->prep, table, &prepared, err);
     if (status == FEN_OK) {
         *holds = prepared && same_inputs(m, sample) && selection_agrees(m);
@@ -338,7 +377,7 @@ fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_opti
                               .w = sample->w,
                               .n = m->n };
             *holds &= fabs(now[t].relative_gap) <= m->tolerance &&
-                      reproduces(&m->certificate[t], &now[t], gap_unit(&c, &now[t]));
+                      reproduces(m, t, &now[t], gap_unit(&c, &now[t]));
             out[t] = now[t];
         }
     }

@@ -21,7 +21,8 @@ static double worst_gap(const fen_model *m)
 {
     double worst = 0.0;
     for (int64_t t = 0; t < m->targets; t++)
-        if (!(m->certificate[t].relative_gap <= worst)) worst = m->certificate[t].relative_gap;
+        if (!(fabs(m->certificate[t].relative_gap) <= worst))
+            worst = fabs(m->certificate[t].relative_gap);
     return worst;
 }
 
@@ -83,7 +84,7 @@ static fen_status build(fenp_prep **prep, fenp_sample *sample, const fen_options
                         fenp_chosen *chosen, const fenp_solver *solver, fen_model **out,
                         fen_error *err)
 {
-    const int linear = strcmp(chosen->kernel.table->name, "linear") == 0;
+    const int linear = chosen->kernel.table->linear;
     fen_model *m = fenp_model_new(sample->n, sample->p, sample->targets);
     if (m && linear)
         m->weights = fenp_new_zeroed(sample->p, sample->targets * (int64_t)sizeof(double));
@@ -116,6 +117,7 @@ static fen_status fit_sample(fenp_prep **prep, fenp_sample *sample, const fen_op
     fen_model *m = NULL;
     fen_status status = fenp_strategy_make(o, kernel, fenp_find_loss(o->loss), &size, &plan, err);
     if (status == FEN_OK) status = fenp_strategy_fits(&plan, o, &size, err);
+    if (status == FEN_OK) status = fenp_check_kernel(kernel, sample, err);
     if (status != FEN_OK) return status;
     const double last = plan.solver->flops(&size) / plan.flops; /* share of the final fit */
     const fenp_task choosing = fenp_task_part(task, "selection", 0.0, 1.0 - last);

@@ -6,6 +6,7 @@
  * neighbours scored on FINE rows. One final fit always uses everything.
  * Memory: what is resident now plus the largest work area. Time: flops over a rate
  * measured on the spot with a small matrix product. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,9 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static int64_t memory_limit(const fen_options *o)
 {
-    return o->memory_limit_bytes > 0 ? o->memory_limit_bytes
-                                     : fenp_memory_available() + fenp_memory_resident();
+    const int64_t available = fenp_memory_available(), resident = fenp_memory_resident();
+    if (o->memory_limit_bytes > 0) return o->memory_limit_bytes;
+    return available > INT64_MAX - resident ? INT64_MAX : available + resident;
 }
 
 /* With a work area of so many bytes, the model's own copy of everything, and what BLAS
@@ -73,12 +75,12 @@ int fenp_scores_by_cholesky(int64_t lambdas, int primal, int64_t folds)
     return lambdas <= FEW_LAMBDAS && !primal && !folds;
 }
 
-static int64_t scoring_bytes(const fenp_strategy *s, const fenp_size *size, int64_t folds,
-                             int primal)
+int64_t fenp_scoring_bytes(const fenp_size *size, int64_t lambdas, int64_t folds, int primal)
 {
-    if (folds) return fenp_scores_kfold_bytes(size, s->lambdas);
-    if (fenp_scores_by_cholesky(s->lambdas, primal, folds)) return fenp_scores_cholesky_bytes(size);
-    return fenp_spectrum_bytes(size, primal) + fenp_scores_spectrum_bytes(size, s->lambdas, primal);
+    if (folds) return fenp_scores_kfold_bytes(size, lambdas);
+    if (fenp_scores_by_cholesky(lambdas, primal, folds)) return fenp_scores_cholesky_bytes(size);
+    const int64_t spectrum = fenp_spectrum_bytes(size, primal);
+    return spectrum < 0 ? -1 : spectrum + fenp_scores_spectrum_bytes(size, lambdas, primal);
 }
 
 /* An eigendecomposition costs about 10 n^3 flops at the rate of a matrix product. */
@@ -91,44 +93,63 @@ static double scoring_flops(const fenp_strategy *s, double rows, double p, int64
     return 10 * cube * (double)(folds ? folds : 1) + 4 * rows * rows * s->lambdas;
 }
 
-static int64_t selection_bytes(const fenp_strategy *s, const fenp_size *size, int64_t folds,
-                               int primal)
+/* One round over the gammas on a part of the rows. */
+static int64_t round_bytes(const fenp_strategy *s, const fenp_size *size, int64_t rows,
+                           int64_t folds, int primal)
 {
     fenp_size part = *size;
-    part.n = s->rows;
-    return scoring_bytes(s, &part, folds, primal) * fenp_gammas_at_once(part.n, s->gammas) +
-           (part.n < size->n ? part.n * size->p * (int64_t)sizeof(double) : 0);
+    part.n = rows;
+    const int64_t one = fenp_scoring_bytes(&part, s->lambdas, folds, primal && size->p < rows);
+    return one < 0 ? -1
+                   : one * fenp_gammas_at_once(rows, s->gammas) +
+                         (rows < size->n ? rows * size->p * (int64_t)sizeof(double) : 0);
 }
 
-static void plan_selection(const fen_options *o, const fenp_size *size, int primal,
-                           fenp_strategy *s)
+static fen_status plan_selection(const fen_options *o, const fenp_size *size, fenp_strategy *s,
+                                 fen_error *err)
 {
     const int64_t folds = fenp_folds(o);
-    const int exact_primal = primal && !folds;
+    const int primal = s->solver->in_weights && !folds;
     const int64_t most = s->gammas > 1 && o->gamma.choice == FEN_AUTO ? FINE : ASKED;
-    s->rows = exact_primal || size->n < most ? size->n : most;
+    s->rows = primal || size->n < most ? size->n : most;
     s->widen = o->gamma.choice == FEN_AUTO && s->gammas > 1;
     s->coarse_rows = s->widen && size->n > SMALL ? COARSE : 0;
-    int64_t bytes = selection_bytes(s, size, folds, exact_primal);
-    while (s->rows > SMALLEST && bytes > s->bytes && resident_with(bytes, size) > memory_limit(o)) {
+    int64_t bytes = round_bytes(s, size, s->rows, folds, primal);
+    while (s->rows > SMALLEST &&
+           (bytes < 0 || (bytes > s->bytes && resident_with(bytes, size) > memory_limit(o)))) {
         s->rows -= s->rows / 4; /* fewer rows rather than no selection */
-        bytes = selection_bytes(s, size, folds, exact_primal);
+        bytes = round_bytes(s, size, s->rows, folds, primal);
     }
-    if (s->coarse_rows > s->rows) s->coarse_rows = 0;
+    if (bytes < 0)
+        return fenp_fail(err, FEN_MEMORY,
+                         "%lld features are too many for scores of several lambdas: give one "
+                         "with --lambda",
+                         (long long)size->p);
+    if (s->coarse_rows > s->rows) s->coarse_rows = s->rows;
     s->bytes = larger(s->bytes, bytes);
+    if (s->coarse_rows)
+        s->bytes = larger(s->bytes, round_bytes(s, size, s->coarse_rows, folds, primal));
     const int fine = s->coarse_rows ? NEIGHBOURS : s->gammas;
-    s->flops += fine * scoring_flops(s, (double)s->rows, (double)size->p, folds, exact_primal);
+    s->flops += fine * scoring_flops(s, (double)s->rows, (double)size->p, folds, primal);
     if (s->coarse_rows)
         s->flops += s->gammas * scoring_flops(s, (double)s->coarse_rows, (double)size->p, folds, 0);
+    return FEN_OK;
+}
+
+static fen_status check_counts(const fenp_size *size, fen_error *err)
+{
+    if (size->n <= INT_MAX && size->p <= INT_MAX && size->targets <= INT_MAX) return FEN_OK;
+    return fenp_fail(err, FEN_BAD_DATA, "more rows or features than BLAS can count (%d)", INT_MAX);
 }
 
 fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
                               const fenp_size *size, fenp_strategy *out, fen_error *err)
 {
+    fen_status status = check_counts(size, err);
+    if (status != FEN_OK) return status;
     const fenp_solver *solver = pick_solver(o, kernel, loss, size, err);
     if (!solver) return FEN_BAD_CALL;
     const int searching = strcmp(o->select, "none") != 0;
-    const int primal = strcmp(solver->name, "primal") == 0;
     fenp_strategy s = { .solver = solver, .why = solver->help };
     s.gammas = kernel->uses_gamma ? points(&o->gamma, searching ? AUTO_GAMMAS : 1) : 1;
     s.lambdas = points(&o->lambda, searching ? AUTO_LAMBDAS : 1);
@@ -138,15 +159,16 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
                          "give one, or another --select",
                          s.gammas > 1 ? "gamma" : "lambda");
     s.bytes = solver->bytes(size);
+    if (s.bytes >= 0) s.bytes += fenp_certify_bytes(size);
     s.flops =
         solver->flops(size) + 4.0 * (double)size->n * (double)size->n * (double)(size->p + 20);
     s.rows = size->n;
     if (s.bytes < 0)
         return fenp_fail(err, FEN_MEMORY, "%lld rows are too many for --engine %s",
                          (long long)size->n, solver->name);
-    if (s.gammas > 1 || s.lambdas > 1) plan_selection(o, size, primal, &s);
-    *out = s;
-    return FEN_OK;
+    if (s.gammas > 1 || s.lambdas > 1) status = plan_selection(o, size, &s, err);
+    if (status == FEN_OK) *out = s;
+    return status;
 }
 
 /* Rows that an n x n matrix of doubles leaves room for in what is not yet taken. */
@@ -167,7 +189,7 @@ static void advise(const fenp_strategy *s, const fenp_size *size, int64_t limit,
                    size_t room)
 {
     const int64_t rows = rows_that_fit(limit - resident_with(0, size)) / 100 * 100;
-    if (rows < 100 || strcmp(s->solver->name, "primal") == 0)
+    if (rows < 100 || s->solver->in_weights)
         snprintf(out, room, "raise --memory");
     else
         snprintf(out, room,

@@ -27,6 +27,7 @@ enum { LOW_STEP = -6, MOST_WIDENINGS = 8, MOST_GAMMAS = FEN_VALUES_MAX + MOST_WI
 typedef struct search {
     const fen_options *o;
     const fenp_strategy *strategy;
+    const fenp_sample *all;    /* every row: what the units of lambda go by */
     const fenp_sample *sample; /* the rows of this round                    */
     fenp_kernel kernel;
     fenp_score *grid;
@@ -71,17 +72,18 @@ static fen_status list_gammas(const fen_options *o, const fen_kernel *kernel, co
     return FEN_OK;
 }
 
-/* --as sklearn: alpha = n lambda, n the sum of the weights. */
-static int list_lambdas(const fen_options *o, const fenp_kernel *kernel, const fenp_sample *s,
+/* --as sklearn: alpha = n lambda, n the sum of the weights of all rows, whatever part of
+ * them is being scored. */
+static int list_lambdas(const fen_options *o, const fenp_kernel *kernel, const fenp_sample *all,
                         int wanted, double *lambdas)
 {
-    const double divisor = strcmp(o->as, "sklearn") == 0 ? s->weight_sum : 1.0;
+    const double divisor = strcmp(o->as, "sklearn") == 0 ? all->weight_sum : 1.0;
     if (o->lambda.choice == FEN_GIVEN)
         for (int k = 0; k < wanted; k++) lambdas[k] = o->lambda.at[k] / divisor;
     else if (wanted == 1)
-        lambdas[0] = 1.0 / s->weight_sum;
+        lambdas[0] = 1.0 / all->weight_sum;
     else {
-        const double unit = fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(s), s->w);
+        const double unit = fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(all), all->w);
         for (int k = 0; k < wanted; k++)
             lambdas[k] = (unit > 0.0 ? unit : 1.0) * pow(10.0, -11.0 + 12.0 * k / (wanted - 1));
     }
@@ -110,6 +112,7 @@ static void record(search *s, const fenp_kernel *kernel, const double *lambdas,
             const double unit = targets > 1 ? variance(s->sample, t) * (double)targets : 1.0;
             score += scores[t * count + l] / (unit > 0.0 ? unit : 1.0);
         }
+        if (isnan(score)) score = INFINITY;
         s->grid[s->count] = (fenp_score){ kernel->par.gamma, lambdas[l], score };
         if (s->best < 0 || score < s->grid[s->best].score) s->best = s->count;
         s->count++;
@@ -123,13 +126,10 @@ static fen_status compute_scores(const search *s, const fenp_problem *problem,
     const fenp_sample *x = s->sample;
     const fenp_size size = { x->n, x->p, x->targets, problem->bias };
     const int64_t folds = fenp_folds(s->o);
-    const int primal = strcmp(s->strategy->solver->name, "primal") == 0 && x->p < x->n;
+    const int primal = s->strategy->solver->in_weights && x->p < x->n;
     const int few = fenp_scores_by_cholesky(count, primal, folds);
     const fenp_score_kind kind = strcmp(s->o->select, "gcv") == 0 ? FENP_GCV : FENP_LOO;
-    const int64_t bytes = folds ? fenp_scores_kfold_bytes(&size, count)
-                          : few ? fenp_scores_cholesky_bytes(&size)
-                                : fenp_spectrum_bytes(&size, primal) +
-                                      fenp_scores_spectrum_bytes(&size, count, primal);
+    const int64_t bytes = fenp_scoring_bytes(&size, count, folds, primal);
     fenp_arena arena;
     fen_status status = fenp_arena_open(&arena, bytes, "the leave-one-out scores", err);
     if (status != FEN_OK) return status;
@@ -170,7 +170,7 @@ typedef struct column {
 
 static void score_column(const search *s, column *c, const fenp_task *task)
 {
-    const int count = list_lambdas(s->o, &c->kernel, s->sample, s->strategy->lambdas, c->lambdas);
+    const int count = list_lambdas(s->o, &c->kernel, s->all, s->strategy->lambdas, c->lambdas);
     const fenp_problem problem = { s->sample, fenp_find_loss(s->o->loss), c->kernel, 0.0,
                                    s->o->bias };
     c->scores = fenp_new(count, s->sample->targets * (int64_t)sizeof(double));
@@ -299,7 +299,7 @@ static fen_status choose(const fenp_sample *sample, const fen_options *o, const 
         *out = chosen;
         return FEN_OK;
     }
-    search s = { .o = o, .strategy = strategy, .kernel = chosen.kernel };
+    search s = { .o = o, .strategy = strategy, .all = sample, .kernel = chosen.kernel };
     s.grid = fenp_new(count + MOST_WIDENINGS, strategy->lambdas * (int64_t)sizeof *s.grid);
     if (!s.grid) return fenp_no_memory(err, 0, "the grid");
     status = search_grid(&s, sample, gammas, count, task, err);
@@ -361,6 +361,7 @@ fen_status fen_select(const fen_table *table, const fen_options *o, const fen_ho
     const fenp_size size = { sample->n, sample->p, sample->targets, o->bias };
     status = fenp_strategy_make(o, kernel, fenp_find_loss(o->loss), &size, &strategy, err);
     if (status == FEN_OK) status = fenp_strategy_fits(&strategy, o, &size, err);
+    if (status == FEN_OK) status = fenp_check_kernel(kernel, sample, err);
     if (status == FEN_OK) status = choose(sample, o, kernel, &strategy, 1, &chosen, &task, err);
     if (status == FEN_OK) status = fenp_json_text(table_json(sample, o, &chosen), json, err);
     fenp_threads_leave(before);

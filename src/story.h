@@ -21,6 +21,8 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
 int64_t    fenp_folds(const fen_options *o);
 /* A few lambdas are scored faster by one factorisation each than by a spectrum. */
 int        fenp_scores_by_cholesky(int64_t lambdas, int primal, int64_t folds);
+/* Work area of the scores of one gamma; -1: beyond what LAPACK or memory can hold. */
+int64_t    fenp_scoring_bytes(const fenp_size *size, int64_t lambdas, int64_t folds, int primal);
 /* FEN_MEMORY with advice if the strategy does not fit o->memory_limit_bytes or the machine. */
 fen_status fenp_strategy_fits(const fenp_strategy *strategy, const fen_options *o,
                               const fenp_size *size, fen_error *err);
@@ -39,6 +41,10 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fe
 int        fenp_gammas_at_once(int64_t rows, int gammas);
 
 /* ---- certify.c: the certificate of every target from its definition ---------------- */
+int64_t    fenp_certify_bytes(const fenp_size *size);       /* its work area              */
+/* FEN_BAD_DATA if a precomputed kernel is not positive semidefinite: without that there is
+ * no optimum, and nothing to certify. Any other kernel passes. */
+fen_status fenp_check_kernel(const fen_kernel *kernel, const fenp_sample *sample, fen_error *err);
 fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_certificate *out,
                         const fenp_task *task, fen_error *err);
 #endif

@@ -39,6 +39,7 @@ typedef struct fen_kernel_par { double gamma, degree, coef0; } fen_kernel_par;
 typedef struct fen_kernel {
     const char *name, *help;
     fen_basis basis;
+    int linear;                    /* k = x.z: models carry a weight vector             */
     int uses_gamma, uses_degree, uses_coef0;
     int gamma_is_inverse_length;   /* k depends on gamma*r: rules take a square root   */
     double (*value)(double basis, const fen_kernel_par *par);      /* one pair          */

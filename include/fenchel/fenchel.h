@@ -5,7 +5,9 @@
  * True of every function below:
  *   Any status but FEN_OK is a failure: *err (may be NULL) holds one sentence
  *   that names the culprit, and the outputs are as they were.
- *   Nothing prints, exits, reads the environment or keeps global state.
+ *   Nothing prints, exits, reads the environment or keeps global state. (BLAS keeps its
+ *   number of threads for the process: it is set while calls run and restored after the
+ *   last of them; of overlapping calls the first one's number holds.)
  *   Arguments are borrowed for the call. Results belong to the caller, who
  *   releases them with the matching _free, which accepts NULL.
  *   Distinct objects may be used from distinct threads.
@@ -142,15 +144,13 @@ FEN_API fen_status fen_convert(const char *from, const char *to,
 #define FEN_VERDICT_MAP(X)                                                           \
     X(OPTIMAL,       "optimal")        /* relative_gap <= tolerance                */ \
     X(INTERPOLATION, "interpolation")  /* lambda below rounding: the data are met  */ \
-    X(LIMIT_REACHED, "limit")          /* time ran out first                       */ \
     X(STALLED,       "stalled")        /* rounding errors end the progress         */
 #define FEN_VERDICT_ENUM(name, text) FEN_VERDICT_##name,
 typedef enum fen_verdict { FEN_VERDICT_MAP(FEN_VERDICT_ENUM) FEN_VERDICT_COUNT } fen_verdict;
 
 typedef struct fen_certificate {     /* dual <= least possible objective <= primal    */
     double  primal, dual, gap;       /* gap = primal - dual                           */
-    double  relative_gap;            /* gap / max(primal, 1e-12 null, digit), digit: the
-                                        loss of an error in the twelfth digit of y    */
+    double  relative_gap;            /* gap / max(primal, 1e-12 null)                 */
     double  null;                    /* objective of the best constant function       */
     double  mean_loss;               /* first term of primal, on the training rows    */
     double  norm;                    /* ||f||                                         */

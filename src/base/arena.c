@@ -1,6 +1,7 @@
 /* arena.c -- checked sizes, and one allocation for a whole computation
  *
  * Every size in the library passes through fenp_bytes before it reaches malloc. */
+#include <sys/mman.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,10 +66,15 @@ fen_status fenp_arena_open(fenp_arena *arena, int64_t bytes, const char *what_fo
     *arena = (fenp_arena){ NULL, 0, 0 };
     if (bytes < 0 || (uint64_t)bytes > PTRDIFF_MAX - ALIGNMENT)
         return fenp_no_memory(err, -1, what_for);
-    /* aligned_alloc wants a multiple of the alignment */
     int64_t rounded = (bytes / ALIGNMENT + 1) * ALIGNMENT;
-    arena->base = aligned_alloc(ALIGNMENT, (size_t)rounded);
-    if (!arena->base) return fenp_no_memory(err, bytes, what_for);
+    /* mapped, not malloced: malloc keeps freed blocks of up to 32 MB for later, thread by
+     * thread, and the planner could not say what a fit takes */
+    arena->base =
+        mmap(NULL, (size_t)rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (arena->base == MAP_FAILED) {
+        arena->base = NULL;
+        return fenp_no_memory(err, bytes, what_for);
+    }
     arena->size = rounded;
     return FEN_OK;
 }
@@ -84,6 +90,6 @@ double *fenp_arena_doubles(fenp_arena *arena, int64_t count)
 
 void fenp_arena_close(fenp_arena *arena)
 {
-    free(arena->base);
+    if (arena->base) munmap(arena->base, (size_t)arena->size);
     *arena = (fenp_arena){ NULL, 0, 0 };
 }

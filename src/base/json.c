@@ -52,6 +52,21 @@ json_t *fenp_json_string(const char *text)
     return string;
 }
 
+int64_t fenp_json_values(const char *text, int64_t length)
+{
+    int64_t count = 1;
+    int quoted = 0;
+    for (int64_t i = 0; i < length; i++) {
+        if (quoted && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            quoted = !quoted;
+        else
+            count += !quoted && (text[i] == ',' || text[i] == '[' || text[i] == '{');
+    }
+    return count;
+}
+
 /* Jansson's lexer drops a byte when its buffer cannot grow and calls other failed
  * allocations bad syntax. So the text is read twice: answers that differ mean that
  * memory ran out on the way. */

@@ -7,6 +7,9 @@
 json_t *fenp_json_number(double value);
 /* text, in which bytes that are not UTF-8 stand as U+FFFD: a note may have been cut anywhere */
 json_t *fenp_json_string(const char *text);
+/* Values that a JSON text holds at the most: commas and brackets outside of strings. Each
+ * takes up to 100 bytes once parsed, so ask before parsing what a stranger wrote. */
+int64_t fenp_json_values(const char *text, int64_t length);
 /* one number when count is 1, else an array: what several targets look like */
 json_t *fenp_json_numbers(const double *values, int64_t count);
 /* FEN_OK and NULL in *out: text is not JSON; else *out is the caller's. */

@@ -8,6 +8,7 @@
 #include "base/linalg.h"
 
 #include <limits.h>
+#include <math.h>
 #include "base/error.h"
 
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
@@ -30,6 +31,13 @@ static fen_status check_size(int64_t n, int64_t ld, fen_error *err)
     return FEN_OK;
 }
 
+static int all_finite(const double *diagonal, int64_t n, int64_t ld)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(diagonal[i + i * ld])) return 0;
+    return 1;
+}
+
 fen_status fenp_cholesky(int64_t n, double *a, int64_t ld, int64_t *rank, const fenp_task *task,
                          fen_error *err)
 {
@@ -41,8 +49,8 @@ fen_status fenp_cholesky(int64_t n, double *a, int64_t ld, int64_t *rank, const 
         double *diagonal = a + k + k * ld, *panel = diagonal + width;
         int info;
         dpotrf_("L", &width, diagonal, &stride, &info, 1);
-        if (info != 0) {
-            *rank = k + info - 1;
+        if (info != 0 || !all_finite(diagonal, width, ld)) { /* some dpotrf let NaN pass */
+            *rank = info > 0 ? k + info - 1 : k;
             return FEN_OK;
         }
         cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, rest, width,
@@ -82,13 +90,15 @@ fen_status fenp_triangular_inverse(int64_t n, double *l, int64_t ld, fen_error *
 static int64_t real_work(int64_t n) { return 1 + 6 * n + 2 * n * n; }
 static int64_t integer_work(int64_t n) { return 3 + 5 * n; }
 
+int fenp_eigen_possible(int64_t n) { return n < 32767 && real_work(n) <= INT_MAX; }
+
 int64_t fenp_eigen_work(int64_t n) { return real_work(n) + (integer_work(n) + 1) / 2; }
 
 fen_status fenp_eigen(int64_t n, double *a, int64_t ld, double *d, double *work, fen_error *err)
 {
     const fen_status status = check_size(n, ld, err);
     if (status != FEN_OK || n == 0) return status;
-    if (real_work(n) > INT_MAX)
+    if (!fenp_eigen_possible(n))
         return fenp_fail(err, FEN_BAD_CALL,
                          "an eigendecomposition of order %lld is beyond this LAPACK; "
                          "use --engine cholesky",

@@ -19,6 +19,7 @@ fen_status fenp_cholesky_solve(int64_t n, const double *l, int64_t ld, double *b
 fen_status fenp_triangular_inverse(int64_t n, double *l, int64_t ld, fen_error *err);
 /* Lower triangle of A -> eigenvalues d ascending, eigenvectors in the columns of A.
  * work: fenp_eigen_work(n) doubles. */
+int        fenp_eigen_possible(int64_t n);            /* the work area fits LAPACK's int */
 int64_t    fenp_eigen_work(int64_t n);
 fen_status fenp_eigen(int64_t n, double *a, int64_t ld, double *d, double *work, fen_error *err);
 #endif

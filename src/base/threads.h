@@ -2,7 +2,7 @@
 #ifndef FENP_THREADS_H
 #define FENP_THREADS_H
 #include <stdint.h>
-typedef struct fenp_threads { int openmp_before, blas_before; } fenp_threads;
+typedef struct fenp_threads { int openmp; } fenp_threads;
 fenp_threads fenp_threads_enter(int32_t wanted /* 0: one per core */);
 void         fenp_threads_leave(fenp_threads before);
 #endif

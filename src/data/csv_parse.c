@@ -34,8 +34,9 @@ typedef struct piece {
     double *cells;
     fenp_column *column; /* levels of text cells, as many as the layout has columns */
     int64_t room, rows;
-    int64_t lines, first_line; /* passed so far; before the first row */
-    char *scratch;             /* for cells with doubled quotes */
+    int64_t lines;                 /* passed so far                       */
+    int64_t first_line, last_line; /* passed before the first and last row */
+    char *scratch;                 /* for cells with doubled quotes */
     int64_t scratch_room;
     /* what went wrong, where */
     problem problem;
@@ -168,6 +169,7 @@ static void parse_piece(const fenp_csv_layout *layout, piece *w)
     const char *p = fenp_csv_row(&layout->style, w->at, w->end, &w->lines);
     w->first_line = w->lines;
     while (p && p < w->end) {
+        w->last_line = w->lines;
         p = parse_row(layout, w, p, w->cells + w->rows * layout->cols);
         if (!p) return;
         w->rows++;
@@ -296,13 +298,20 @@ static fen_status join(fen_table *table, piece *w, int parts, fen_error *err)
 static fen_status collect(const fenp_csv_layout *layout, fen_table *table, piece *w, int parts,
                           int64_t line, int64_t *lines, fen_error *err)
 {
+    int64_t rows = 0, first = 0;
+    int row_by_line = 1;
     *lines = 0;
     for (int k = 0; k < parts; k++) {
         if (w[k].problem != NONE) return report(layout, &w[k], line + *lines + w[k].bad_line, err);
-        if (table->first_line == 0 && w[k].rows > 0)
-            table->first_line = line + *lines + w[k].first_line;
+        if (w[k].rows > 0) {
+            const int64_t at = line + *lines + w[k].first_line;
+            if (rows == 0) first = at;
+            row_by_line &= at == first + rows && w[k].last_line - w[k].first_line == w[k].rows - 1;
+            rows += w[k].rows;
+        }
         *lines += w[k].lines;
     }
+    table->first_line = row_by_line ? first : 0;
     return join(table, w, parts, err);
 }
 

@@ -18,6 +18,8 @@
 #include "base/text.h"
 #include "data/prepare_parts.h"
 
+static const double LARGEST_TARGET = 1e140; /* sums of squares stay in range */
+
 /* ---- usable rows -------------------------------------------------------------------- */
 static fen_status check_target(const fen_table *table, int64_t column, fen_error *err)
 {
@@ -53,6 +55,10 @@ static fen_status read_targets(const fenp_prep *prep, const fenp_binding *b, int
         y[t] = fenp_bound_cell(b, row, b->target[t]);
         if (isinf(y[t]))
             return bad_cell(b->table, row, prep->target[t], "(the target) is infinite", err);
+        if (fabs(y[t]) > LARGEST_TARGET || (y[t] != 0.0 && fabs(y[t]) < 1.0 / LARGEST_TARGET))
+            return bad_cell(b->table, row, prep->target[t],
+                            "(the target) is too large or too small for its square; rescale it",
+                            err);
         *usable &= !isnan(y[t]);
     }
     return FEN_OK;

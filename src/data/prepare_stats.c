@@ -92,9 +92,10 @@ static void measure(const fenp_prep *prep, learner *l)
     for (int64_t j = 0; j < prep->inputs; j++) {
         moments *m = &l->of[j];
         /* gaps in a sparse table do not occur, so what is not seen is zero */
-        long double weight = prep->sparse ? l->weight : m->weight;
+        const int sparse = l->binding->table->start != NULL;
+        long double weight = sparse ? l->weight : m->weight;
         m->mean = weight > 0.0L ? m->sum / weight : 0.0L;
-        if (prep->sparse) {
+        if (sparse) {
             m->square = fmaxl(weight - m->weight, 0.0L) * m->mean * m->mean;
             add_unseen_zeros(m, n);
         }
@@ -191,7 +192,8 @@ static fen_status open_learner(const fenp_prep *prep, learner *l, fen_error *err
     if (!l->of || (table->start && !l->input_of))
         return fenp_no_memory(err, prep->inputs * (int64_t)sizeof *l->of, "column statistics");
     for (int64_t j = 0; l->input_of && j < table->cols; j++) l->input_of[j] = -1;
-    for (int64_t j = 0; l->input_of && j < prep->inputs; j++) l->input_of[l->binding->input[j]] = j;
+    for (int64_t j = 0; l->input_of && j < prep->inputs; j++)
+        if (l->binding->input[j] >= 0) l->input_of[l->binding->input[j]] = j; /* else: all zeros */
     return FEN_OK;
 }
 

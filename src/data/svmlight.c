@@ -174,7 +174,10 @@ static fen_status read_row(reader *r, fen_table *block, span line, fen_error *er
     if (word.at == word.end) return FEN_OK;
     if (!finite_number(word.at, word.end, &block->label[block->rows]))
         return bad_line(r, "stands where the label should be, expected a finite number", word, err);
-    if (block->rows == 0) block->first_line = r->line;
+    if (block->rows == 0)
+        block->first_line = r->line;
+    else if (block->first_line + block->rows != r->line)
+        block->first_line = 0; /* comments or blank lines between the rows */
     block->start[block->rows + 1] = block->start[block->rows];
     int64_t previous = -1;
     for (word = next_word(&line); word.at < word.end; word = next_word(&line)) {

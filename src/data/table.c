@@ -310,6 +310,7 @@ fen_status fenp_table_append(fen_table *table, const fen_table *block, fen_error
         fen_status status = take_shape(table, block, err);
         if (status != FEN_OK) return status;
     }
+    if (block->first_line != table->first_line + table->rows) table->first_line = 0;
     if (!block->cells && block->start) return append_sparse(table, block, err);
     if (block->cols != table->cols)
         return fenp_fail(err, FEN_BAD_DATA, "%s: rows of %lld columns after rows of %lld",

@@ -15,7 +15,8 @@ struct fen_table {
     int64_t rows, cols;        /* cols counts target and weight columns too           */
     fenp_column *column;
     char   *origin;            /* file name for messages; "" when there is none       */
-    int64_t first_line;        /* of the first row in its file; 0: not from a file    */
+    int64_t first_line;        /* of the first row in its file, if a line holds a row;
+                                  else (blank lines, quoted newlines, no file) 0      */
     /* dense: rows x cols, row-major; NaN: missing. NULL when the table is sparse. */
     double *cells;
     /* sparse (CSR): entries of row i are start[i]..start[i+1]-1, columns ascending;

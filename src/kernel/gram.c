@@ -283,8 +283,15 @@ fen_status fenp_gram_upper(const fenp_kernel *k, fen_view x, double *out, const 
     if (status == FEN_OK) status = upper_tiles(&p, out, task, err);
     plan_close(&p);
     /* products: the GEMM's k(x,x) is the definition's but for the order of the sum */
-    for (int64_t i = 0; i < x.rows && status == FEN_OK; i++)
-        out[i + i * x.rows] = fenp_kernel_pair(k, row_of(x, i), row_of(x, i), x.cols);
+    for (int64_t i = 0; i < x.rows && status == FEN_OK; i++) {
+        const double value = fenp_kernel_pair(k, row_of(x, i), row_of(x, i), x.cols);
+        out[i + i * x.rows] = value;
+        if (!isfinite(value)) /* no other entry is larger than the largest of these */
+            status = fenp_fail(err, FEN_BAD_DATA,
+                               "the %s kernel overflows at row %lld: scale the inputs, or take a "
+                               "smaller --gamma or --degree",
+                               k->table->name, (long long)(i + 1));
+    }
     return status;
 }
 

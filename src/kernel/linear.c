@@ -16,6 +16,7 @@ const fen_kernel fenp_kernel_linear = {
     .name = "linear",
     .help = "x.z",
     .basis = FEN_PRODUCT,
+    .linear = 1,
     .value = value,
     .map = map,
 };

@@ -190,7 +190,8 @@ static fen_status check_kind(const fenp_tensors *in, const fen_model *m, fen_err
 {
     fen_basis basis = m->kernel.table->basis;
     int arrays = (m->inputs != NULL) + (m->weights != NULL);
-    if (arrays != (basis != FEN_PRECOMPUTED) || (m->weights && basis != FEN_PRODUCT))
+    if (arrays != (basis != FEN_PRECOMPUTED) ||
+        (m->weights != NULL) != (m->kernel.table->linear != 0))
         return fenp_damaged(in, "the file", "does not hold the arrays of its kernel", err);
     return FEN_OK;
 }
@@ -227,6 +228,9 @@ static fen_status read_preparation(const fenp_tensors *in, const fenp_file *file
 {
     const char *text = fenp_metadata(in, "preparation");
     json_t *json = NULL;
+    /* an input has a name, up to two flags, and at most 50 levels */
+    if (text && fenp_json_values(text, (int64_t)strlen(text)) / 64 > file->inputs + m->targets + 1)
+        return fenp_damaged(in, "preparation", "lists more than its inputs can have", err);
     fen_status status = text ? fenp_json_parse(text, (int64_t)strlen(text), &json, err) : FEN_OK;
     if (status != FEN_OK) return status;
     /* prepare reads fill, center and scale for as many inputs as it finds */
@@ -258,6 +262,9 @@ static fen_status read_model(const fenp_tensors *in, fen_model *m, fenp_file *fi
     if (status == FEN_OK) fenp_file_give_certificate(file, m);
     if (status == FEN_OK) status = read_metadata(in, m, err);
     if (status == FEN_OK) status = read_preparation(in, file, m, err);
+    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++)
+        if (!m->bias && m->offset[t] != 0.0)
+            status = fenp_damaged(in, "offset", "is not 0 in a model without bias", err);
     return status;
 }
 

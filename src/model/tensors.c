@@ -10,7 +10,10 @@
 #include "base/json.h"
 #include "model/tensors.h"
 
-enum { HEADER_MAX = 100 * 1000 * 1000 }; /* as in other readers of the format */
+enum {
+    HEADER_MAX = 100 * 1000 * 1000, /* as in other readers of the format              */
+    VALUES_MAX = 1000               /* ours have about 80; the preparation is one text */
+};
 
 fen_status fenp_alien(const fenp_tensors *in, const char *why, fen_error *err)
 {
@@ -52,6 +55,8 @@ static fen_status read_header(fenp_tensors *in, int64_t file_size, fen_error *er
     char *text = fenp_new((int64_t)length, 1);
     if (!text) return fenp_no_memory(err, (int64_t)length, "the header of a model");
     status = read_at(in, sizeof length, text, (int64_t)length, err);
+    if (status == FEN_OK && fenp_json_values(text, (int64_t)length) > VALUES_MAX)
+        status = fenp_alien(in, "its header lists more than a model has", err);
     if (status == FEN_OK) status = fenp_json_parse(text, (int64_t)length, &in->header, err);
     free(text);
     if (status != FEN_OK) return status;

@@ -15,7 +15,7 @@ int64_t fenp_scores_kfold_bytes(const fenp_size *size, int64_t count)
 {
     const int64_t n = size->n, spectrum = fenp_spectrum_bytes(size, 0);
     if (spectrum < 0) return -1;
-    return spectrum + fenp_arena_bytes(n * n) + 4 * fenp_arena_bytes(n) +
+    return spectrum + fenp_arena_bytes(n * n) + 6 * fenp_arena_bytes(n) +
            fenp_arena_bytes(n * size->targets) + 2 * fenp_arena_bytes(n * count * size->targets);
 }
 
@@ -56,6 +56,7 @@ static void coefficients(deal *s, const fenp_spectrum *e, double *scaled, double
 {
     const int64_t n = s->problem->sample->n, m = e->n, r = e->rank;
     memset(s->c, 0, (size_t)(n * s->count * e->targets) * sizeof(double));
+    if (r == 0) return; /* one row and a bias: f = 0 */
     for (int64_t l = 0; l < s->count; l++)
         for (int64_t t = 0; t < e->targets; t++) {
             double *c = s->c + (l * e->targets + t) * n;
@@ -104,6 +105,7 @@ fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem, con
     s.y = fenp_arena_doubles(arena, n * sample->targets);
     s.c = fenp_arena_doubles(arena, n * columns);
     s.f = fenp_arena_doubles(arena, n * columns);
+    double *scaled = fenp_arena_doubles(arena, n), *column = fenp_arena_doubles(arena, n);
     fen_status status = fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), k, NULL, err);
     for (int64_t i = 0; i < n; i++) diag[i] = k[i + i * n];
     fenp_permutation(seed, 2, n, s.order);
@@ -117,7 +119,7 @@ fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem, con
         status =
             fenp_spectrum_of_matrix(arena, s.w, s.y, m, sample->targets, problem->bias, a, &e, err);
         if (status != FEN_OK) return status;
-        coefficients(&s, &e, s.f, s.f + n);
+        coefficients(&s, &e, scaled, column);
         fenp_upper_times(n, k, diag, s.c, columns, s.f);
         add_held_out(&s, fold, m, scores);
         status = fenp_task_at(task, (double)(fold + 1) / (double)folds, err);

@@ -7,11 +7,13 @@
  *     GCV:  rho_i = a_i / (trace M / n)
  *
  * Primal form: n lambda M = I - H, so rho_i = (y - fitted)_i / (1 - h_i).
- * Accuracy. M_ii is a sum of squares in both routes: nothing cancels.
+ * Accuracy. M_ii is a sum of squares: nothing cancels. The primal form has 1 - h_i, which
+ * does for a row of leverage near 1: below n eps it is rounding, and the score infinite.
  * Cost. Spectrum: 4 n r flops per lambda in two GEMMs, in slabs of rows. Cholesky:
  * 2/3 n^3 per lambda (L, then L^-1, whose column norms are the diagonal of G^-1). */
 #include "promise/loo.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,10 +23,14 @@
 enum { SLAB = 512 };
 
 /* mean rho^2 from numerators and denominators; GCV puts the mean denominator under all. */
-static double mean_square(const double *above, const double *below, int64_t n, fenp_score_kind kind)
+static double mean_square(const double *above, const double *below, int64_t n, fenp_score_kind kind,
+                          double least)
 {
     long double sum = 0.0L, mean = 0.0L;
-    for (int64_t i = 0; i < n; i++) mean += below[i];
+    for (int64_t i = 0; i < n; i++) {
+        if (!(below[i] > least)) return INFINITY;
+        mean += below[i];
+    }
     mean /= (long double)n;
     for (int64_t i = 0; i < n; i++) {
         const double rho = above[i] / (kind == FENP_GCV ? (double)mean : below[i]);
@@ -92,7 +98,8 @@ void fenp_scores_spectrum(fenp_arena *arena, const fenp_spectrum *e, const doubl
             double *above = products + (l * e->targets + t) * n;
             if (e->primal)
                 for (int64_t i = 0; i < n; i++) above[i] = e->y[t * n + i] - above[i];
-            scores[t * count + l] = mean_square(above, below, n, kind);
+            scores[t * count + l] =
+                mean_square(above, below, n, kind, e->primal ? (double)n * DBL_EPSILON : 0.0);
         }
     }
 }
@@ -167,7 +174,7 @@ fen_status fenp_scores_cholesky(fenp_arena *arena, const fenp_problem *problem,
         for (int64_t t = 0; t < k; t++) {
             fenp_fold_up(&fold, solved + t * fold.m, above);
             for (int64_t i = 0; i < n; i++) above[i] /= fold.s[i]; /* a, not S a */
-            scores[t * count + l] = mean_square(above, below, n, kind);
+            scores[t * count + l] = mean_square(above, below, n, kind, 0.0);
         }
     }
     return FEN_OK;

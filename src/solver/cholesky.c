@@ -106,7 +106,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 
 const fenp_solver fenp_solver_cholesky = {
     "cholesky", "one factorisation of the kernel matrix, n^3/3 flops, 8 n^2 bytes",
-    accepts,    bytes,
-    flops,      begin,
-    sweep
+    0,          accepts,
+    bytes,      flops,
+    begin,      sweep
 };

@@ -88,6 +88,7 @@ void fenp_fold_matrix(const fenp_fold *fold, double *a, const double *diag, doub
     const int64_t n = fold->n, m = fold->m;
     const double *s = fold->s, *h = fold->h;
     double *q = work, *sh = work + n;
+    for (int64_t i = 0; i < n; i++) a[i + i * n] = diag[i]; /* a factor may have stood there */
     if (h) {
         for (int64_t i = 0; i < n; i++) sh[i] = s[i] * h[i];
         fenp_upper_times(n, a, diag, sh, 1, q);

@@ -25,8 +25,7 @@ typedef struct state {
 
 static int accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size)
 {
-    return strcmp(loss->name, "square") == 0 && strcmp(kernel->name, "linear") == 0 &&
-           size->p < size->n;
+    return strcmp(loss->name, "square") == 0 && kernel->linear && size->p < size->n;
 }
 
 static int64_t bytes(const fenp_size *size)
@@ -126,7 +125,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 
 const fenp_solver fenp_solver_primal = {
     "primal", "linear kernel with fewer features than rows: n p^2 flops",
-    accepts,  bytes,
-    flops,    begin,
-    sweep
+    1,        accepts,
+    bytes,    flops,
+    begin,    sweep
 };

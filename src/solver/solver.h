@@ -36,6 +36,7 @@ typedef struct fenp_size { int64_t n, p, targets; int bias; } fenp_size;
 
 typedef struct fenp_solver {
     const char *name, *help;
+    int        in_weights;         /* works in the weight vector of a linear model       */
     int        (*accepts)(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size);
     int64_t    (*bytes)(const fenp_size *size);                      /* of the arena    */
     double     (*flops)(const fenp_size *size);                      /* for the planner */

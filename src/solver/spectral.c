@@ -74,7 +74,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 
 const fenp_solver fenp_solver_spectral = {
     "spectral", "one eigendecomposition of the kernel matrix, for tiny lambda; 24 n^2 bytes",
-    accepts,    bytes,
-    flops,      begin,
-    sweep
+    0,          accepts,
+    bytes,      flops,
+    begin,      sweep
 };

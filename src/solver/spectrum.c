@@ -19,7 +19,7 @@ int64_t fenp_spectrum_bytes(const fenp_size *size, int primal)
 {
     const int64_t n = size->n, p = size->p;
     const int64_t order = primal ? p : n;
-    if (order > 46340 || fenp_bytes(n, order, sizeof(double)) < 0) return -1; /* dsyevd's int */
+    if (!fenp_eigen_possible(order) || fenp_bytes(n, order, sizeof(double)) < 0) return -1;
     if (!primal) return fenp_arena_bytes(n * n) + dual_doubles_bytes(n, size->targets, size->bias);
     return 2 * fenp_arena_bytes(n * p) + fenp_arena_bytes(p * p) + fenp_arena_bytes(p) +
            fenp_arena_bytes(p * size->targets) + fenp_arena_bytes(n * size->targets) +

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -56,13 +57,15 @@ static int file_strikes(int why)
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__real_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset);
+int __real_munmap(void *at, size_t size);
 void __real_free(void *old);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset);
+int __wrap_munmap(void *at, size_t size);
 void __wrap_free(void *old);
 
 static int no_memory(void)
@@ -92,9 +95,16 @@ void *__wrap_realloc(void *old, size_t size)
     return old ? fresh : counted(fresh);
 }
 
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset)
 {
-    return no_memory() ? NULL : counted(__real_aligned_alloc(alignment, size));
+    return no_memory() ? MAP_FAILED
+                       : counted(__real_mmap(at, size, protection, flags, file, offset));
+}
+
+int __wrap_munmap(void *at, size_t size)
+{
+    now.memory--;
+    return __real_munmap(at, size);
 }
 
 void __wrap_free(void *old)

@@ -169,12 +169,29 @@ static void test_null(void **unused)
     fenp_sample_free(s);
 }
 
+/* Where there is no least value nothing can be certified. */
+static void test_indefinite_kernel(void **unused)
+{
+    (void)unused;
+    fenp_sample *s = fenp_sample_new(2, 2, 1);
+    assert_non_null(s);
+    const fen_kernel *precomputed = fenp_find_kernel("precomputed");
+    fen_error err;
+    memcpy(s->x, (double[]){ 1, 2, 2, 1 }, 4 * sizeof(double));
+    assert_int_equal(fenp_check_kernel(precomputed, s, &err), FEN_BAD_DATA);
+    assert_non_null(strstr(err.message, "semidefinite"));
+    memcpy(s->x, (double[]){ 1, 1, 1, 1 }, 4 * sizeof(double)); /* singular is fine */
+    assert_int_equal(fenp_check_kernel(precomputed, s, &err), FEN_OK);
+    fenp_sample_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weak_duality_across_models),
         cmocka_unit_test(test_optimum_and_scale),
         cmocka_unit_test(test_null),
+        cmocka_unit_test(test_indefinite_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -229,6 +229,20 @@ static void test_leave_one_out(void **unused)
     }
 }
 
+/* What a lambda scores does not depend on those before it, however small they are. */
+static void test_scores_do_not_depend_on_order(void **unused)
+{
+    (void)unused;
+    const double lambdas[] = { 1e-11, 1e-3 };
+    fenp_sample *s = random_sample(N, P, 0);
+    const fenp_problem q = problem_of(s, "gaussian", 0.0, 1);
+    double both[2 * T], alone[T];
+    scores_by(0, &q, lambdas, 2, FENP_LOO, both);
+    scores_by(0, &q, lambdas + 1, 1, FENP_LOO, alone);
+    for (int64_t t = 0; t < T; t++) assert_true(both[t * 2 + 1] == alone[t]);
+    fenp_sample_free(s);
+}
+
 /* GCV = mean residual^2 / (1 - trace H / n)^2, H by its columns: the fit to unit labels. */
 static void test_gcv(void **unused)
 {
@@ -265,21 +279,22 @@ static void test_kfold(void **unused)
     (void)unused;
     enum { FOLDS = 4 };
     const double lambdas[] = { 1e-3, 0.1 };
-    for (int which = 0; which < 4; which++) {
+    for (int which = 0; which < 8; which++) {
+        const int count = which & 4 ? 1 : 2;
         fenp_sample *s = random_sample(N, P, which & 1);
-        fenp_problem q = problem_of(s, "gaussian", 0.0, which >> 1);
+        fenp_problem q = problem_of(s, "gaussian", 0.0, which >> 1 & 1);
         const fenp_size size = { N, P, T, q.bias };
         fenp_arena arena;
         fen_error err;
         double scores[2 * T];
         int64_t order[N];
-        assert_int_equal(fenp_arena_open(&arena, fenp_scores_kfold_bytes(&size, 2), "test", &err),
-                         FEN_OK);
-        assert_int_equal(fenp_scores_kfold(&arena, &q, lambdas, 2, FOLDS, 11, scores, NULL, &err),
-                         FEN_OK);
+        assert_int_equal(
+            fenp_arena_open(&arena, fenp_scores_kfold_bytes(&size, count), "test", &err), FEN_OK);
+        assert_int_equal(
+            fenp_scores_kfold(&arena, &q, lambdas, count, FOLDS, 11, scores, NULL, &err), FEN_OK);
         fenp_arena_close(&arena);
         fenp_permutation(11, 2, N, order);
-        for (int l = 0; l < 2; l++)
+        for (int l = 0; l < count; l++)
             for (int64_t t = 0; t < T; t++) {
                 double expected = 0.0;
                 for (int64_t fold = 0; fold < FOLDS; fold++) {
@@ -295,7 +310,7 @@ static void test_kfold(void **unused)
                         expected += s->w[order[i]] * r * r;
                     }
                 }
-                assert_near(scores[t * 2 + l], expected, 1e-8);
+                assert_near(scores[t * count + l], expected, 1e-8);
             }
         fenp_sample_free(s);
     }
@@ -335,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_weight_is_repetition),
         cmocka_unit_test(test_leave_one_out),
         cmocka_unit_test(test_gcv),
+        cmocka_unit_test(test_scores_do_not_depend_on_order),
         cmocka_unit_test(test_kfold),
         cmocka_unit_test(test_singular_kernel),
     };
