@@ -111,7 +111,7 @@ class Claim:
         names = [*columns, "ratio"]
         print("  " + "".join(f"{name:>18}" for name in names))
         for row in zip(*columns.values(), values):
-            print("  " + "".join(f"{cell:>18}" if isinstance(cell, str) else f"{cell:>18.4g}"
+            print("  " + "".join(f"{cell:>18.4g}" if isinstance(cell, float) else f"{cell:>18}"
                                  for cell in row))
         middle, low, high = statistics.median(values), min(values), max(values)
         met = all(map(self.holds, values)) if every else self.holds(middle)
