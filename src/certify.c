@@ -376,7 +376,8 @@ fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_opti
                               .y = sample->y + t * m->n,
                               .w = sample->w,
                               .n = m->n };
-            *holds &= fabs(now[t].relative_gap) <= m->tolerance &&
+            *holds &= (m->bias || m->offset[t] == 0.0) &&
+                      fabs(now[t].relative_gap) <= m->tolerance &&
                       reproduces(m, t, &now[t], gap_unit(&c, &now[t]));
             out[t] = now[t];
         }

@@ -262,9 +262,6 @@ static fen_status read_model(const fenp_tensors *in, fen_model *m, fenp_file *fi
     if (status == FEN_OK) fenp_file_give_certificate(file, m);
     if (status == FEN_OK) status = read_metadata(in, m, err);
     if (status == FEN_OK) status = read_preparation(in, file, m, err);
-    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++)
-        if (!m->bias && m->offset[t] != 0.0)
-            status = fenp_damaged(in, "offset", "is not 0 in a model without bias", err);
     return status;
 }
 

@@ -38,6 +38,12 @@ static void scaling_is_stable(void **state)
     learned l = learn("a,b,y\n100000000.01,1,5\n100000000.02,2,6\n100000000.03,3,7\n");
     for (int i = 0; i < 3; i++) assert_true(fabs(l.s->x[2 * i] - (i - 1) * sqrt(1.5)) < 1e-5);
     forget(&l);
+    volatile long double square = 1e300L;
+    square *= square;
+    if (isinf(square)) { /* valgrind computes long double as double */
+        print_message("SKIPPED: squares beyond the range of a double need a real long double\n");
+        return;
+    }
     l = learn("a,b,y\n1e300,1,5\n-1e300,2,6\n3e300,3,7\n"); /* squares overflow a double */
     near(l.s->x[0], 0.0);
     near(l.s->x[4], sqrt(1.5));
