@@ -57,7 +57,8 @@ quietly() {
     local log=$1
     shift
     "$@" >>"$log" 2>&1 </dev/null || {
-        tail -n 60 "$log" >&2
+        # from the first failed step of ninja on, if it was ninja
+        { grep -q '^FAILED' "$log" && sed -n '/^FAILED/,$p' "$log" || tail "$log"; } | head -n 40 >&2
         fail "failed: $* (everything it said is in $log)"
     }
 }
