@@ -156,6 +156,14 @@ void report_certificate(const json_t *model)
         report("", "proved: the objective of any function is at least the dual value");
 }
 
+static const char *score_words(const json_t *model)
+{
+    const char *kind = json_text_at(model, "score_kind");
+    return strcmp(kind, "loo") == 0   ? "left out one by one"
+           : strcmp(kind, "gcv") == 0 ? "by GCV"
+                                      : "held out";
+}
+
 void report_error(const json_t *model)
 {
     double score = json_at(model, "score");
@@ -168,8 +176,8 @@ void report_error(const json_t *model)
             report(label, "%s: RMSE %.5g training (R2 %.4f)", target_name(model, t), sqrt(loss),
                    1 - loss / null);
         else if (isfinite(score))
-            report(label, "RMSE %.5g training (R2 %.4f), %.5g held out (R2 %.4f)", sqrt(loss),
-                   1 - loss / null, sqrt(score), 1 - score / null);
+            report(label, "RMSE %.5g training (R2 %.4f), %.5g %s (R2 %.4f)", sqrt(loss),
+                   1 - loss / null, sqrt(score), score_words(model), 1 - score / null);
         else
             report(label, "RMSE %.5g training (R2 %.4f)", sqrt(loss), 1 - loss / null);
     }

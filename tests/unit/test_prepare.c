@@ -40,7 +40,7 @@ static void scaling_is_stable(void **state)
     forget(&l);
     volatile long double square = 1e300L;
     square *= square;
-    if (isinf(square)) { /* valgrind computes long double as double */
+    if (!(square < 1e601L)) { /* valgrind computes long double as double */
         print_message("SKIPPED: squares beyond the range of a double need a real long double\n");
         return;
     }
