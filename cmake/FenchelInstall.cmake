@@ -22,8 +22,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fenchelConfig.cmake
 file(RELATIVE_PATH FENCHEL_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" FENCHEL_PC_PREFIX ${FENCHEL_PC_PREFIX})
 # OpenBLAS goes by its flags: its own file would ask for what only a static OpenBLAS needs.
-set(FENCHEL_PC_BLAS ${OPENBLAS_LDFLAGS} ${OPENBLAS_SERIAL_LIBRARY} ${LAPACK_LIBRARIES}
-    ${BLAS_LIBRARIES})
+set(FENCHEL_PC_BLAS ${OPENBLAS_LDFLAGS} ${NETLIB_LAPACK} ${NETLIB_BLAS}
+    ${LAPACK_LIBRARIES} ${BLAS_LIBRARIES})
 string(REPLACE ";" " " FENCHEL_PC_BLAS "${FENCHEL_PC_BLAS}")
 configure_file(cmake/fenchel.pc.in fenchel.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fenchel.pc

@@ -4,7 +4,7 @@
 # Debian bookworm and trixie and Ubuntu 22.04 and later use the same names.
 BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libopenblas-openmp-dev libsleef-dev
                 libjansson-dev zlib1g-dev libpopt-dev libxxhash-dev librandom123-dev)
-CHECK_PACKAGES=(clang libomp-dev libopenblas-serial-dev libcmocka-dev valgrind python3
+CHECK_PACKAGES=(clang libomp-dev libblas-dev liblapack-dev libcmocka-dev valgrind python3
                 python3-numpy python3-sklearn python3-pandas mandoc git)
 
 say() { printf '%s\n' "$*"; }

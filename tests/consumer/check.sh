@@ -1,9 +1,9 @@
 #!/bin/sh
-# check.sh BUILD-FOLDER CC CMAKE -- installs the build into an empty prefix, moves that prefix,
+# check.sh BUILD-FOLDER CC CMAKE GENERATOR -- installs the build into an empty prefix, moves that prefix,
 # and uses it as others would: the tool, find_package, pkg-config (shared, then static).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-build=$1 cc=$2 cmake=$3
+build=$1 cc=$2 cmake=$3 generator=$4
 folder=$build/consumer
 rm -rf "$folder"
 mkdir -p "$folder"
@@ -20,8 +20,8 @@ for wanted in bin/fenchel include/fenchel/fenchel.h include/fenchel/version.h \
 done
 
 echo "== find_package"
-"$cmake" -S "$here" -B "$folder/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-    >"$folder/cmake.log"
+"$cmake" -S "$here" -B "$folder/cmake" -G "$generator" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$cc" >"$folder/cmake.log"
 "$cmake" --build "$folder/cmake" >>"$folder/cmake.log"
 "$folder/cmake/consumer_shared"
 "$folder/cmake/consumer_static"
