@@ -33,11 +33,11 @@ def whole_file(path, directory):
     print(spent["stdout"])
     holds = measure.answer("verify", model, path)["holds"]
     measure.Claim("california, seconds", "fit with no options on two cores finishes within 180 s",
-                  at_most=180).judge({}, [spent["seconds"]])
+                  at_most=180).judge({}, [spent["seconds"]], unit="seconds")
     measure.Claim("california, GB", "and within 8 GB", at_most=8).judge(
-        {}, [spent["peak_bytes"] / 1e9])
+        {}, [spent["peak_bytes"] / 1e9], unit="GB")
     measure.Claim("california, verify", "its certificate holds (1: yes)", at_least=1).judge(
-        {}, [int(holds)])
+        {}, [float(holds)], unit="holds")
 
 
 def split(path):

@@ -104,11 +104,11 @@ class Claim:
         return ((self.at_most is None or value <= self.at_most)
                 and (self.at_least is None or value >= self.at_least))
 
-    def judge(self, columns, values, every=False, **facts):
+    def judge(self, columns, values, every=False, unit="ratio", **facts):
         """Prints the runs (a dict of lists), the verdict on the median (every: on all of them)
         and the JSON line."""
         print(f"\n{self.name}: {self.sentence}")
-        names = [*columns, "ratio"]
+        names = [*columns, unit]
         print("  " + "".join(f"{name:>18}" for name in names))
         for row in zip(*columns.values(), values):
             print("  " + "".join(f"{cell:>18.4g}" if isinstance(cell, float) else f"{cell:>18}"
