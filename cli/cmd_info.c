@@ -2,6 +2,21 @@
 #include <inttypes.h>
 #include "report.h"
 
+/* The coefficients of a linear model on the scale of the file, the first target's. */
+static void print_coefficients(const json_t *json)
+{
+    enum { MOST = 30 };
+    const json_t *weights = json_object_get(json, "weights");
+    const size_t count = json_array_size(weights);
+    for (size_t j = 0; j < count && j < MOST; j++) {
+        const json_t *entry = json_array_get(weights, j);
+        report(j == 0 ? "Coefficients" : "", "%-30s %14.6g", json_text_at(entry, "feature"),
+               json_at_target(entry, "coefficient", 0));
+    }
+    if (count > 0) report("", "%-30s %14.6g", "(constant)", json_at_target(json, "intercept", 0));
+    if (count > MOST) report("", "%zu more: fenchel info MODEL --json", count - MOST);
+}
+
 static void print_info(const json_t *json, const fen_model *model)
 {
     char time[32];
@@ -11,6 +26,7 @@ static void print_info(const json_t *json, const fen_model *model)
     report_objective(json);
     report_certificate(json);
     report_error(json);
+    print_coefficients(json);
     report("Method", "%s in %s, fenchel %s", json_text_at(json, "method"),
            seconds_text(json_at(json, "seconds"), time), json_text_at(json, "version"));
 }

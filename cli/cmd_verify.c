@@ -16,14 +16,18 @@ static double dual_of(const fen_certificate *c) { return c->dual; }
 static double gap_of(const fen_certificate *c) { return c->gap; }
 static double relative_gap_of(const fen_certificate *c) { return c->relative_gap; }
 
-static int print_json(const fen_certificate *c, int64_t count, int holds)
+static double stationarity_of(const fen_certificate *c) { return c->stationarity; }
+
+static int print_json(const fen_certificate *c, int64_t count, int holds, const char *why)
 {
     json_t *json = json_object();
     json_object_set_new(json, "primal", pick(c, count, primal_of));
     json_object_set_new(json, "dual", pick(c, count, dual_of));
     json_object_set_new(json, "gap", pick(c, count, gap_of));
     json_object_set_new(json, "relative_gap", pick(c, count, relative_gap_of));
+    json_object_set_new(json, "stationarity", pick(c, count, stationarity_of));
     json_object_set_new(json, "holds", json_boolean(holds));
+    if (!holds) json_object_set_new(json, "reason", json_text(why));
     return json_print(json);
 }
 
@@ -42,20 +46,23 @@ static void print_target(const fen_model *model, int64_t t, const fen_certificat
     print_row("relative gap", stored.relative_gap, now->relative_gap);
     print_row("training loss", stored.mean_loss, now->mean_loss);
     print_row("norm of f", stored.norm, now->norm);
+    print_row("stationarity", stored.stationarity, now->stationarity);
 }
 
-static int answer(const request *r, const fen_model *model, const fen_certificate *now, int holds)
+static int answer(const request *r, const fen_model *model, const fen_certificate *now, int holds,
+                  const char *why)
 {
     int64_t targets = fen_model_targets(model);
     int code = EXIT_DONE;
     if (r->json)
-        code = print_json(now, targets, holds);
+        code = print_json(now, targets, holds, why);
     else {
         for (int64_t t = 0; t < targets; t++) print_target(model, t, &now[t]);
-        printf("The certificate %s.\n", holds ? "holds" : "DOES NOT HOLD");
+        printf("The certificate %s (tolerance %g).\n", holds ? "holds" : "DOES NOT HOLD",
+               r->options.tolerance);
     }
     if (code == EXIT_DONE && !holds)
-        code = complain(EXIT_NO, "the certificate of %s does not hold", r->operand[0]);
+        code = complain(EXIT_NO, "the certificate of %s does not hold: %s", r->operand[0], why);
     return code;
 }
 
@@ -79,7 +86,7 @@ static int run(const request *r)
     if (status)
         code = fail(&err);
     else
-        code = now ? answer(r, model, now, holds)
+        code = now ? answer(r, model, now, holds, err.message)
                    : complain(EXIT_ROOM, "out of memory for the certificates");
     free(now);
     fen_table_free(data);

@@ -176,8 +176,10 @@ void report_error(const json_t *model)
             report(label, "%s: RMSE %.5g training (R2 %.4f)", target_name(model, t), sqrt(loss),
                    1 - loss / null);
         else if (isfinite(score))
-            report(label, "RMSE %.5g training (R2 %.4f), %.5g %s (R2 %.4f)", sqrt(loss),
-                   1 - loss / null, sqrt(score), score_words(model), 1 - score / null);
+            report(label, "RMSE %.5g training (R2 %.4f), %.5g %s (R2 %.4f)%s", sqrt(loss),
+                   1 - loss / null, sqrt(score), score_words(model), 1 - score / null,
+                   json_at(model, "score_rows") < json_at(model, "n") ? " on a part of the rows"
+                                                                      : "");
         else
             report(label, "RMSE %.5g training (R2 %.4f)", sqrt(loss), 1 - loss / null);
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""03_check_without_us.py MODEL DATA -- the certificate recomputed with NumPy alone.
+"""03_check_without_us.py [MODEL DATA] -- the certificate recomputed with NumPy alone.
 
 For gaussian models of one target, numeric columns without gaps, equal weights.
 Fenchel's inequality makes D <= P true for any vector u with sum u = 0; a small
@@ -25,7 +25,7 @@ def read(path):
     return meta, arrays
 
 
-def main(model, data):
+def main(model="friedman.fen", data="friedman.csv"):
     meta, array = read(model)
     table = np.genfromtxt(data, delimiter=",", skip_header=1)
     x = (table[:, :-1] - array["prepare.center"]) / array["prepare.scale"]
@@ -44,4 +44,4 @@ def main(model, data):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:3]))
+    sys.exit(main(*sys.argv[1:]))

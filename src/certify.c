@@ -346,6 +346,22 @@ static int same_inputs(const fen_model *m, const fenp_sample *sample)
     return 1;
 }
 
+/* What speaks against the certificate of one target; NULL: nothing. */
+static const char *objection(const fen_model *m, const fenp_sample *sample, int64_t t,
+                             const fen_certificate *now, double tolerance)
+{
+    const claim c = { .loss = m->loss,
+                      .par = &m->loss->parameter.initial,
+                      .y = sample->y + t * m->n,
+                      .w = sample->w,
+                      .n = m->n };
+    if (!m->bias && m->offset[t] != 0.0) return "there is an offset in a model without bias";
+    if (!(fabs(now->relative_gap) <= tolerance)) return "the relative gap is above the tolerance";
+    if (!reproduces(m, t, now, gap_unit(&c, now)))
+        return "the stored certificate does not come out again";
+    return NULL;
+}
+
 fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_options *o,
                       const fen_host *host, fen_certificate *out, int *holds, fen_error *err)
 {
@@ -369,18 +385,17 @@ fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_opti
     if (status == FEN_OK) status = fenp_certify(m, sample, now, &task, err);
     if (status == FEN_OK) status = fenp_prep_check(m->prep, table, &prepared, err);
     if (status == FEN_OK) {
-        *holds = prepared && same_inputs(m, sample) && selection_agrees(m);
+        const char *why = !prepared ? "the preparation does not follow from the rows"
+                          : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
+                          : !selection_agrees(m)
+                              ? "gamma and lambda are not the best of the stored table"
+                              : NULL;
         for (int64_t t = 0; t < m->targets; t++) {
-            const claim c = { .loss = m->loss,
-                              .par = &m->loss->parameter.initial,
-                              .y = sample->y + t * m->n,
-                              .w = sample->w,
-                              .n = m->n };
-            *holds &= (m->bias || m->offset[t] == 0.0) &&
-                      fabs(now[t].relative_gap) <= m->tolerance &&
-                      reproduces(m, t, &now[t], gap_unit(&c, &now[t]));
+            if (!why) why = objection(m, sample, t, &now[t], o ? o->tolerance : m->tolerance);
             out[t] = now[t];
         }
+        *holds = why == NULL;
+        if (why) fenp_fail(err, FEN_OK, "%s", why);
     }
     fenp_threads_leave(before);
     free(now);

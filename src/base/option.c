@@ -68,7 +68,7 @@ static const fenp_option table[] = {
       &fenp_choice_type, AT(select), 2, 1000, "loo gcv none kfold:", 0, NULL },
     { { "engine", "NAME", "auto", LEARN, "algorithm of the fit" },
       &fenp_choice_type, AT(engine), 0, 0, "auto", 0, "engine" },
-    { { "tolerance", "NUMBER", "1e-6", LEARN,
+    { { "tolerance", "NUMBER", "1e-6", LEARN " verify",
         "largest relative gap of a certificate that holds" },
       &fenp_real_type, AT(tolerance), FENP_POSITIVE, 1, NULL, 0, NULL },
     { { "seed", "NUMBER", "1", "fit select plan generate", "the only source of randomness" },

@@ -288,7 +288,8 @@ fen_status fenp_prep_labels(const fenp_prep *prep, const fen_table *table, doubl
     }
     for (int64_t i = 0; i < table->rows && status == FEN_OK; i++)
         for (int64_t t = 0; t < prep->targets; t++)
-            labels[i * prep->targets + t] = fenp_bound_cell(&binding, i, binding.target[t]);
+            labels[i * prep->targets + t] = /* beyond the width of a sparse file: unknown */
+                binding.target[t] >= 0 ? fenp_bound_cell(&binding, i, binding.target[t]) : NAN;
     fenp_unbind(&binding);
     return status;
 }

@@ -1,5 +1,7 @@
 """Corners where an answer could be quietly wrong."""
+import json
 import os
+import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -58,6 +60,23 @@ class Edges(ToolTest):
         alone = self.run_tool(*select, "1e-3").json["score"]
         listed = [p["score"] for p in self.run_tool(*select, "1e-3,1e-2").json["grid"]]
         self.assertAlmostEqual(alone, listed[0], 10)
+
+    def test_a_model_cannot_choose_its_tolerance(self):
+        """What verify tolerates is the verifier's choice; what fails is said."""
+        self.run_tool("generate", "sinc", "--rows", "40", "-o", "d.csv")
+        self.run_tool("fit", "d.csv", "-o", "m.fen", "--gamma", "1", "--lambda", "1e-3",
+                      "--tolerance", "1")
+        self.run_tool("verify", "m.fen", "d.csv")           # optimal to rounding all the same
+        raw = bytearray(self.read("m.fen"))
+        size = int.from_bytes(raw[:8], "little")
+        head = json.loads(raw[8:8 + size])
+        first = 8 + size + head["dual"]["data_offsets"][0]
+        values = struct.unpack_from("<40d", raw, first)
+        struct.pack_into("<40d", raw, first, *(0.99 * v for v in values))
+        self.write("m.fen", bytes(raw))
+        wrong = self.run_tool("verify", "m.fen", "d.csv", "--json", code=1)
+        self.assertIs(wrong.json["holds"], False)
+        self.assertIn("tolerance", wrong.json["reason"])
 
     def test_no_heading_without_rows(self):
         self.run_tool("generate", "sinc", "--rows", "20", "-o", "d.csv")

@@ -19,7 +19,7 @@ READ = {"format", "index-base", "missing", "text"}
 OPTIONS = {
     "fit": LEARN | {"time-limit", "output"}, "select": LEARN | {"time-limit", "output"},
     "plan": LEARN, "predict": READ | {"threads", "output"},
-    "verify": READ | {"threads"}, "convert": READ, "info": set(),
+    "verify": READ | {"threads", "tolerance"}, "convert": READ, "info": set(),
     "generate": {"seed", "rows", "noise", "output"},
 }
 
