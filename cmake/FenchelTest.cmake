@@ -1,19 +1,13 @@
 # FenchelTest.cmake -- how a file in tests/ becomes a test
 
 # Tests run side by side: a thread that has nothing to do must not spin.
+set(FENCHEL_SKIP "")
 set(FENCHEL_TEST_ENVIRONMENT "OMP_WAIT_POLICY=passive"
     "ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1"
     "UBSAN_OPTIONS=print_stacktrace=1")
-
-# Thread sanitizing with clang: libarcher tells the sanitizer what libomp synchronises; without
-# it every parallel region looks like a race. The libraries below us are not instrumented.
-if("thread" IN_LIST FENCHEL_SANITIZE)
-    get_filename_component(directory "${OpenMP_omp_LIBRARY}" REALPATH)
-    get_filename_component(directory "${directory}" DIRECTORY)
-    file(GLOB llvm_directories /usr/lib/llvm-*/lib)
-    find_library(FENCHEL_ARCHER archer HINTS ${directory} ${llvm_directories} REQUIRED)
-    list(APPEND FENCHEL_TEST_ENVIRONMENT "OMP_TOOL_LIBRARIES=${FENCHEL_ARCHER}"
-         "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1")
+if(NOT FENCHEL_POPT_UNWANTEDARG)
+    list(APPEND FENCHEL_TEST_ENVIRONMENT
+         "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan-popt-1.18")
 endif()
 
 # Sanitizers place their shadow at fixed addresses; kernels that randomise many address bits get
@@ -24,6 +18,27 @@ if(FENCHEL_SANITIZE)
                     OUTPUT_QUIET ERROR_QUIET)
     if(result EQUAL 0)
         set(FENCHEL_LAUNCHER setarch ${CMAKE_SYSTEM_PROCESSOR} -R)
+    endif()
+endif()
+
+# Thread sanitizing with clang: libarcher tells the sanitizer what libomp synchronises; without
+# it every parallel region looks like a race. The libraries below us are not instrumented.
+if("thread" IN_LIST FENCHEL_SANITIZE)
+    get_filename_component(directory "${OpenMP_omp_LIBRARY}" REALPATH)
+    get_filename_component(directory "${directory}" DIRECTORY)
+    file(GLOB llvm_directories /usr/lib/llvm-*/lib)
+    find_library(FENCHEL_ARCHER archer HINTS ${directory} ${llvm_directories} REQUIRED)
+    list(APPEND FENCHEL_TEST_ENVIRONMENT "OMP_TOOL_LIBRARIES=${FENCHEL_ARCHER}"
+         "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1")
+    set(probe ${CMAKE_CURRENT_BINARY_DIR}/tsan_probe)
+    execute_process(COMMAND ${CMAKE_C_COMPILER} -fopenmp -fsanitize=thread -o ${probe}
+                            ${CMAKE_CURRENT_SOURCE_DIR}/support/tsan_probe.c)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env ${FENCHEL_TEST_ENVIRONMENT}
+                            ${FENCHEL_LAUNCHER} ${probe}
+                    RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+    if(NOT result EQUAL 0)
+        set(FENCHEL_SKIP "the thread sanitizer does not work with the OpenMP runtime of this machine")
+        message(WARNING "tests will be skipped: ${FENCHEL_SKIP}")
     endif()
 endif()
 
@@ -49,7 +64,11 @@ function(fenchel_add_test kind name)
     set(test ${preset}:${kind}/${name})
     set(scratch ${PROJECT_BINARY_DIR}/scratch)
     file(MAKE_DIRECTORY ${scratch})
-    add_test(NAME ${test} COMMAND ${FENCHEL_LAUNCHER} ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set(command ${FENCHEL_LAUNCHER} ${ARGN})
+    if(FENCHEL_SKIP)
+        set(command sh -c "echo 'SKIPPED: ${FENCHEL_SKIP}' && exit 77")
+    endif()
+    add_test(NAME ${test} COMMAND ${command} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set(environment ${FENCHEL_TEST_ENVIRONMENT} "FENCHEL_DATA=${FENCHEL_DATA}"
         "FENCHEL=$<TARGET_FILE:fenchel_cli>" "TMPDIR=${scratch}")
     set_tests_properties(${test} PROPERTIES LABELS ${kind} SKIP_RETURN_CODE 77 TIMEOUT 1200
