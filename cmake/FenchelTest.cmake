@@ -32,7 +32,7 @@ if("thread" IN_LIST FENCHEL_SANITIZE)
          "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1")
     set(probe ${CMAKE_CURRENT_BINARY_DIR}/tsan_probe)
     execute_process(COMMAND ${CMAKE_C_COMPILER} -fopenmp -fsanitize=thread -o ${probe}
-                            ${CMAKE_CURRENT_SOURCE_DIR}/support/tsan_probe.c)
+                            ${PROJECT_SOURCE_DIR}/tests/support/tsan_probe.c)
     execute_process(COMMAND ${CMAKE_COMMAND} -E env ${FENCHEL_TEST_ENVIRONMENT}
                             ${FENCHEL_LAUNCHER} ${probe}
                     RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)

@@ -1,6 +1,12 @@
-# RunExample.cmake -- runs PROGRAM in an empty FOLDER and compares what it prints with EXPECTED
+# RunExample.cmake -- runs PROGRAM in a fresh FOLDER with a model in it and compares what it
+# prints with EXPECTED. PROGRAM may have an argument, behind an exclamation mark.
+string(REPLACE "!" ";" PROGRAM "${PROGRAM}")
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
+execute_process(COMMAND ${TOOL} generate friedman --rows 300 --seed 1 -o friedman.csv
+                COMMAND_ERROR_IS_FATAL ANY WORKING_DIRECTORY ${FOLDER} OUTPUT_QUIET)
+execute_process(COMMAND ${TOOL} fit friedman.csv --quiet
+                COMMAND_ERROR_IS_FATAL ANY WORKING_DIRECTORY ${FOLDER} OUTPUT_QUIET)
 execute_process(COMMAND ${PROGRAM} WORKING_DIRECTORY ${FOLDER} RESULT_VARIABLE result
                 OUTPUT_VARIABLE output ERROR_VARIABLE errors)
 message("${output}${errors}")
