@@ -37,7 +37,7 @@ static int64_t memory_limit(const fen_options *o)
  * keeps for its threads. */
 static int64_t resident_with(int64_t work, const fenp_size *size)
 {
-    const int64_t blas = (int64_t)8 << 20;
+    const int64_t blas = (int64_t)3 << 20;
     return fenp_memory_resident() + work + size->n * (size->targets + 2) * 8 + blas;
 }
 

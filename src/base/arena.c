@@ -75,6 +75,8 @@ fen_status fenp_arena_open(fenp_arena *arena, int64_t bytes, const char *what_fo
         arena->base = NULL;
         return fenp_no_memory(err, bytes, what_for);
     }
+    /* large pages where the system gives them on demand: matrices walk far at every step */
+    madvise(arena->base, (size_t)rounded, MADV_HUGEPAGE);
     arena->size = rounded;
     return FEN_OK;
 }
