@@ -6,8 +6,8 @@ set(FENCHEL_TEST_ENVIRONMENT "OMP_WAIT_POLICY=passive"
     "ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1"
     "UBSAN_OPTIONS=print_stacktrace=1")
 if(NOT FENCHEL_POPT_UNWANTEDARG)
-    list(APPEND FENCHEL_TEST_ENVIRONMENT
-         "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan-popt-1.18")
+    list(APPEND FENCHEL_TEST_ENVIRONMENT "FENCHEL_OLD_POPT=1"
+         "LSAN_OPTIONS=print_suppressions=0:suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan-popt-1.18")
 endif()
 
 # Sanitizers place their shadow at fixed addresses; kernels that randomise many address bits get

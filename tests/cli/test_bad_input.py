@@ -135,8 +135,12 @@ class BadOptions(ToolTest):
         self.refuse_option("--memory", "8X", says=["--memory", "8G"])
         self.refuse_option("--tolerance", "abc", says=["--tolerance", "abc"])
 
-    def test_values_forgotten_or_unwanted(self):
+    def test_value_forgotten(self):
         self.refuse_option("--lambda", says=["--lambda needs a value"])
+
+    @unittest.skipIf("FENCHEL_OLD_POPT" in os.environ,
+                     "SKIPPED: popt before 1.19 drops an unwanted value without a word")
+    def test_value_unwanted(self):
         self.refuse_option("--json=yes", says=["--json=yes", "takes no value"])
 
     def test_operands(self):
