@@ -33,7 +33,7 @@ def main():
             size = os.path.getsize(path) / 1e6
             worker = measure.Worker("csv", path)
             ours, theirs = measure.alternate(
-                RUNS, lambda: worker("read"),
+                worker, RUNS, lambda: worker("read"),
                 lambda: measure.stopwatch(lambda: pandas.read_csv(path, engine="c")))
             worker.close()
         claim.judge({"fenchel s": ours, "pandas s": theirs,

@@ -22,7 +22,7 @@ def main():
         numpy.save(path, numpy.column_stack([x, y]))
         worker = measure.Worker("fit", path, GAMMA, LAMBDA)
         ours, bare, theirs = measure.alternate(
-            RUNS, lambda: worker("fit"), lambda: worker("limit"),
+            worker, RUNS, lambda: worker("fit"), lambda: worker("limit"),
             lambda: measure.stopwatch(ridge.fit, scaled, y))
         worker.close()
     limit.judge({"fenchel s": ours, "limit s": bare}, measure.quotients(ours, bare))

@@ -22,7 +22,7 @@ def main():
         numpy.save(train, numpy.column_stack([x, y]))
         numpy.save(query, fresh)
         worker = measure.Worker("predict", train, query, GAMMA, LAMBDA, out)
-        ours, theirs = measure.alternate(RUNS, lambda: worker("predict"),
+        ours, theirs = measure.alternate(worker, RUNS, lambda: worker("predict"),
                                          lambda: measure.stopwatch(ridge.predict, fresh))
         worker.close()
         same = numpy.allclose(numpy.load(out).ravel(), ridge.predict(fresh), rtol=1e-8, atol=0)

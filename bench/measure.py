@@ -57,16 +57,41 @@ def stopwatch(call, *arguments):
     return time.perf_counter() - start
 
 
-def alternate(runs, *sides, warm=True):
-    """Calls every side in turn, runs times; a side returns its seconds. A list per side."""
-    seconds = [[] for _ in sides]
-    for run in range(-1 if warm else 0, runs):
-        for side, taken in zip(sides, seconds):
+def busy_seconds():
+    """Processor seconds that all cores have worked since the machine started."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, interrupt, soft = map(int, file.readline().split()[1:8])
+    return (user + nice + system + interrupt + soft) / os.sysconf("SC_CLK_TCK")
+
+
+def own_seconds(worker):
+    """Processor seconds of this program and of its worker."""
+    with open(f"/proc/{worker.process.pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return sum(os.times()[:2]) + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def alternate(worker, runs, *sides, warm=True, patience=4):
+    """Calls every side in turn; a side returns its seconds. A list of runs entries per side.
+
+    Rounds in which other programs took more than a tenth of a core are measured again, up to
+    patience times as many; the least disturbed ones count."""
+    rounds = []
+    if warm:
+        for side in sides:
+            side()
+    while len(rounds) < patience * runs and sum(r[0] <= 0.1 for r in rounds) < runs:
+        start, all_before, own_before = time.perf_counter(), busy_seconds(), own_seconds(worker)
+        seconds = []
+        for side in sides:
             time.sleep(0.2)                     # the other side's threads stop spinning
-            value = side()
-            if run >= 0:
-                taken.append(value)
-    return seconds
+            seconds.append(side())
+        others = busy_seconds() - all_before - (own_seconds(worker) - own_before)
+        rounds.append((others / (time.perf_counter() - start), seconds))
+    best = sorted(rounds, key=lambda r: r[0])[:runs]
+    print(f"\n{len(rounds)} rounds; others took {best[0][0]:.2f} to {best[-1][0]:.2f} cores "
+          f"during the {runs} that count" + ("" if best[-1][0] <= 0.1 else ": TOO MUCH"))
+    return [list(column) for column in zip(*(r[1] for r in best))]
 
 
 def cost(*command):

@@ -177,7 +177,7 @@ class Selection(PeerTest):
         return total / self.weights.sum()
 
     def test_folds(self):
-        """Five folds: the seed decides the folds, and the scores are of a size with leave-one-out."""
+        """Five folds: the seed decides them; the scores are of a size with leave-one-out."""
         def folds(seed):
             return self.scores("plain.csv", "--gamma", "0.2", "--select", "kfold:5", "--seed", seed)
         first, again, other = folds(1), folds(1), folds(2)
