@@ -40,6 +40,10 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fe
 /* Gammas that are scored side by side, each with a work area of its own. */
 int        fenp_gammas_at_once(int64_t rows, int gammas);
 
+/* ---- smoothness.c: --smoothness s for d features and n rows; FEN_BAD_CALL: s is unfit ---- */
+fen_status fenp_smoothness(double s, int64_t d, int64_t n, double *power, double *lambda,
+                           fen_error *err);
+
 /* ---- certify.c: the certificate of every target from its definition ---------------- */
 int64_t    fenp_certify_bytes(const fenp_size *size);       /* its work area              */
 /* FEN_BAD_DATA if a precomputed kernel is not positive semidefinite: without that there is

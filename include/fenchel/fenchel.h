@@ -88,12 +88,16 @@ typedef struct fen_options {                  /* strings are borrowed, not copie
     int32_t     degree;          /* polynomial: (gamma x.z + coef0)^degree            */
     double      coef0;
     fen_values  lambda;          /* weight of the penalty, > 0; rule: 1/n             */
+    fen_values  power;           /* of the norm in the penalty; 2: ridge              */
+    double      smoothness;      /* s > d/2 sets lambda and power untuned; 0: not given */
     const char *as;              /* unit of lambda: "fenchel" or "sklearn" (alpha)    */
     int32_t     bias;            /* 1: an unpenalised constant is fitted              */
     const char *scale;           /* standard, range, none                             */
     /* how it is chosen and solved */
     const char *select;          /* loo, gcv, kfold:K, none                           */
     const char *engine;          /* auto, or see fen_list("engine", ...)              */
+    const char *approx;          /* none, or D random features: fourier:D, orthogonal:D */
+    const char *over;            /* fen_path: "lambda" or "power"                     */
     double      tolerance;       /* on relative_gap                                   */
     /* the machine */
     uint64_t    seed;            /* the only source of randomness                     */
@@ -191,6 +195,11 @@ FEN_API fen_status fen_plan_fit(const fen_table *table, const fen_options *o,
 /* The table behind the choice, as JSON text: release it with fen_text_free. */
 FEN_API fen_status fen_select(const fen_table *table, const fen_options *o,
                               const fen_host *host, char **json, fen_error *err);
+
+/* The solutions, their norms and leave-one-out scores along a grid of o->over, as JSON text:
+ * release it with fen_text_free. gamma is one: given, by rule, or chosen as fen_fit does. */
+FEN_API fen_status fen_path(const fen_table *table, const fen_options *o,
+                            const fen_host *host, char **json, fen_error *err);
 
 /* ---- use --------------------------------------------------------------------- */
 FEN_API int64_t fen_model_inputs(const fen_model *model);    /* raw input columns     */

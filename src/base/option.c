@@ -5,7 +5,7 @@
  * checking, --help, the man page and shell completion are loops over the table.
  *
  * Method: defaults are set from the very text that --help shows.
- * Cost: fen_options_set is a linear search over some 25 rows. */
+ * Cost: fen_options_set is a linear search over some 30 rows. */
 #include <stddef.h>
 #include <string.h>
 #include "base/error.h"
@@ -21,70 +21,82 @@ fen_values fen_value(double given)
 
 /* clang-format off */
 #define AT(field) offsetof(fen_options, field)
-#define READ  "fit predict select verify plan convert"
-#define LEARN "fit select plan"
+#define READ  "fit predict select path verify plan convert"
+#define LEARN "fit select path plan"
 
 static const fenp_option table[] = {
     { { "target", "NAMES", "", LEARN,
         "columns to predict, by name or number from 1, separated by commas; default: the last" },
-      &fenp_text_type, AT(target), 0, 0, NULL, 0, NULL },
+      &fenp_text_type, AT(target), 0, 0, NULL, 0, NULL, 0 },
     { { "weights", "NAME", "", LEARN, "column of sample weights; default: all rows count alike" },
-      &fenp_text_type, AT(weights), 0, 0, NULL, 0, NULL },
+      &fenp_text_type, AT(weights), 0, 0, NULL, 0, NULL, 0 },
     { { "format", "NAME", "auto", READ, "format of DATA; auto looks at the first bytes" },
-      &fenp_choice_type, AT(format), 0, 0, "auto", 0, "format" },
+      &fenp_choice_type, AT(format), 0, 0, "auto", 0, "format", 0 },
     { { "index-base", "0|1", "auto", READ, "first index of svmlight files; auto: 0 if a 0 occurs" },
-      &fenp_int32_type, AT(index_base), 0, 1, "auto", -1, NULL },
+      &fenp_int32_type, AT(index_base), 0, 1, "auto", -1, NULL, 0 },
     { { "missing", "LIST", "NA,N/A,?,null,NULL", READ,
         "cells that mean \"missing\", as the empty cell does" },
-      &fenp_text_type, AT(missing), 0, 0, NULL, 0, NULL },
+      &fenp_text_type, AT(missing), 0, 0, NULL, 0, NULL, 0 },
     { { "text", "NAMES", "", READ, "columns to be taken as text although they look like numbers" },
-      &fenp_text_type, AT(text), 0, 0, NULL, 0, NULL },
+      &fenp_text_type, AT(text), 0, 0, NULL, 0, NULL, 0 },
     { { "loss", "NAME", "square", LEARN, "loss of a prediction" },
-      &fenp_choice_type, AT(loss), 0, 0, "", 0, "loss" },
+      &fenp_choice_type, AT(loss), 0, 0, "", 0, "loss", 0 },
     { { "kernel", "NAME", "gaussian", LEARN, "similarity of two rows" },
-      &fenp_choice_type, AT(kernel), 0, 0, "", 0, "kernel" },
+      &fenp_choice_type, AT(kernel), 0, 0, "", 0, "kernel", 0 },
     { { "gamma", "VALUES", "auto", LEARN,
         "width of the kernel: auto, mean (1/mean squared distance), a number, low:high:count, "
         "or a list" },
-      &fenp_values_type, AT(gamma), FENP_POSITIVE, FENP_NO_LIMIT, "mean", 0, NULL },
+      &fenp_values_type, AT(gamma), FENP_POSITIVE, FENP_NO_LIMIT, "mean", 0, NULL, 0 },
     { { "degree", "NUMBER", "3", LEARN, "polynomial kernel: (gamma x.z + coef0)^degree" },
-      &fenp_int32_type, AT(degree), 1, 20, NULL, 0, NULL },
+      &fenp_int32_type, AT(degree), 1, 20, NULL, 0, NULL, 0 },
     { { "coef0", "NUMBER", "1", LEARN, "polynomial kernel: the constant" },
-      &fenp_real_type, AT(coef0), 0, FENP_NO_LIMIT, NULL, 0, NULL },
+      &fenp_real_type, AT(coef0), 0, FENP_NO_LIMIT, NULL, 0, NULL, 0 },
     { { "lambda", "VALUES", "auto", LEARN,
         "weight of the penalty: auto, 1/n, a number, low:high:count or a list" },
-      &fenp_values_type, AT(lambda), FENP_POSITIVE, FENP_NO_LIMIT, "1/n", 0, NULL },
+      &fenp_values_type, AT(lambda), FENP_POSITIVE, FENP_NO_LIMIT, "1/n", 0, NULL, 0 },
+    { { "power", "VALUES", "2", LEARN,
+        "power of the norm in the penalty; 2: ridge; auto, a number, low:high:count or a list" },
+      &fenp_values_type, AT(power), 0.001, 100, NULL, 0, NULL, 1 },
+    { { "smoothness", "NUMBER", "none", LEARN,
+        "power and lambda without tuning for a function with so many derivatives (more than "
+        "half the number of features)" },
+      &fenp_real_type, AT(smoothness), FENP_POSITIVE, FENP_NO_LIMIT, "none", 0, NULL, 0 },
     { { "as", "fenchel|sklearn", "fenchel", LEARN,
         "unit of lambda: our own, or scikit-learn's alpha = n lambda" },
-      &fenp_choice_type, AT(as), 0, 0, "fenchel sklearn", 0, NULL },
+      &fenp_choice_type, AT(as), 0, 0, "fenchel sklearn", 0, NULL, 0 },
     { { "no-bias", NULL, "no", LEARN, "fit no constant" },
-      &fenp_off_type, AT(bias), 0, 1, NULL, 0, NULL },
+      &fenp_off_type, AT(bias), 0, 1, NULL, 0, NULL, 0 },
     { { "scale", "standard|range|none", "standard", LEARN,
         "inputs: standard (mean 0, deviation 1), range (0 to 1) or as they are" },
-      &fenp_choice_type, AT(scale), 0, 0, "standard range none", 0, NULL },
+      &fenp_choice_type, AT(scale), 0, 0, "standard range none", 0, NULL, 0 },
     { { "select", "loo|gcv|kfold:K|none", "loo", LEARN,
-        "score by which gamma and lambda are chosen: leave-one-out, generalised "
+        "score by which gamma, lambda and power are chosen: leave-one-out, generalised "
         "cross-validation, K folds, or no choice" },
-      &fenp_choice_type, AT(select), 2, 1000, "loo gcv none kfold:", 0, NULL },
+      &fenp_choice_type, AT(select), 2, 1000, "loo gcv none kfold:", 0, NULL, 0 },
     { { "engine", "NAME", "auto", LEARN, "algorithm of the fit" },
-      &fenp_choice_type, AT(engine), 0, 0, "auto", 0, "engine" },
+      &fenp_choice_type, AT(engine), 0, 0, "auto", 0, "engine", 0 },
+    { { "approx", "none|fourier:D|orthogonal:D", "none", "fit plan",
+        "D random features instead of the exact kernel, in memory that does not grow with DATA" },
+      &fenp_choice_type, AT(approx), 2, 20000, "none fourier: orthogonal:", 0, NULL, 0 },
+    { { "over", "lambda|power", "lambda", "path", "what the path runs over" },
+      &fenp_choice_type, AT(over), 0, 0, "lambda power", 0, NULL, 0 },
     { { "tolerance", "NUMBER", "1e-6", LEARN " verify",
         "largest relative gap of a certificate that holds" },
-      &fenp_real_type, AT(tolerance), FENP_POSITIVE, 1, NULL, 0, NULL },
-    { { "seed", "NUMBER", "1", "fit select plan generate", "the only source of randomness" },
-      &fenp_seed_type, AT(seed), 0, 0x1p53, NULL, 0, NULL },
-    { { "threads", "NUMBER", "auto", "fit predict select verify plan", "auto: one per core" },
-      &fenp_int32_type, AT(threads), 1, 4096, "auto", 0, NULL },
+      &fenp_real_type, AT(tolerance), FENP_POSITIVE, 1, NULL, 0, NULL, 0 },
+    { { "seed", "NUMBER", "1", LEARN " generate", "the only source of randomness" },
+      &fenp_seed_type, AT(seed), 0, 0x1p53, NULL, 0, NULL, 0 },
+    { { "threads", "NUMBER", "auto", LEARN " predict verify", "auto: one per core" },
+      &fenp_int32_type, AT(threads), 1, 4096, "auto", 0, NULL, 0 },
     { { "memory", "BYTES", "auto", LEARN,
         "limit such as 8G (8e9 bytes) or 500M; auto: what the machine has free" },
-      &fenp_bytes_type, AT(memory_limit_bytes), 1, 0x1p62, "auto", 0, NULL },
-    { { "time-limit", "SECONDS", "none", "fit select", "stop after this long" },
-      &fenp_real_type, AT(time_limit_seconds), FENP_POSITIVE, FENP_NO_LIMIT, "none", 0, NULL },
+      &fenp_bytes_type, AT(memory_limit_bytes), 1, 0x1p62, "auto", 0, NULL, 0 },
+    { { "time-limit", "SECONDS", "none", "fit select path", "stop after this long" },
+      &fenp_real_type, AT(time_limit_seconds), FENP_POSITIVE, FENP_NO_LIMIT, "none", 0, NULL, 0 },
     { { "rows", "NUMBER", "500", "generate", "how many rows to make" },
-      &fenp_int64_type, AT(rows), 1, 1e12, NULL, 0, NULL },
+      &fenp_int64_type, AT(rows), 1, 1e12, NULL, 0, NULL, 0 },
     { { "noise", "NUMBER", "auto", "generate",
         "standard deviation of the noise; auto: the generator's own" },
-      &fenp_real_type, AT(noise), 0, FENP_NO_LIMIT, "auto", -1, NULL },
+      &fenp_real_type, AT(noise), 0, FENP_NO_LIMIT, "auto", -1, NULL, 0 },
 };
 /* clang-format on */
 enum { ROWS = sizeof table / sizeof table[0] };
@@ -125,11 +137,23 @@ fen_status fen_options_set(fen_options *o, const char *name, const char *value, 
     return fenp_fail(err, FEN_BAD_CALL, "there is no option --%s", name);
 }
 
+/* power is "given" when it is not its default: asking for --power 2 as well is harmless. */
+static fen_status check_smoothness(const fen_options *o, fen_error *err)
+{
+    const int power_given =
+        o->power.choice != FEN_GIVEN || o->power.count != 1 || o->power.at[0] != 2;
+    const char *other = o->lambda.choice != FEN_AUTO ? "lambda" : power_given ? "power" : NULL;
+    if (o->smoothness == 0 || !other) return FEN_OK;
+    return fenp_fail(
+        err, FEN_BAD_CALL,
+        "--smoothness sets lambda and power by itself; leave --%s out, or --smoothness", other);
+}
+
 fen_status fen_options_check(const fen_options *o, fen_error *err)
 {
     if (!o) return fenp_fail(err, FEN_BAD_CALL, "the options are NULL; use fen_options_default()");
     fen_status status = FEN_OK;
     for (int32_t i = 0; i < ROWS && !status; i++)
         status = table[i].type->check(&table[i], (const char *)o + table[i].offset, err);
-    return status;
+    return status ? status : check_smoothness(o, err);
 }

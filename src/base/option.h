@@ -22,6 +22,7 @@ struct fenp_option {
     const char *words;           /* choices: those accepted; values: the name of the rule; */
     double      stands_for;      /*   numbers: one word that stands for this value      */
     const char *list;            /* choices: names of this fen_list are accepted too    */
+    int         even_steps;      /* values: grids have equal steps; 0: equal ratios     */
 };
 
 extern const fenp_option_type fenp_text_type, fenp_choice_type, fenp_int32_type, fenp_int64_type,

@@ -5,7 +5,8 @@
  *   cannot disagree.
  * Special cases: low = FENP_POSITIVE reads "greater than 0". A word ("auto", "none") may
  *   stand for a value outside the range. A choice that ends in ':' is followed by a
- *   whole number from low to high. Grids have equal ratios and meet both ends exactly. */
+ *   whole number from low to high. Grids have equal ratios, or equal steps that are
+ *   rounded to twelve decimals so that 0.1:2.9:29 holds 2 itself; both ends are met. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -130,14 +131,15 @@ static fen_status refuse_choice(const fenp_option *r, const choices *c, const ch
         return fenp_fail(err, FEN_BAD_CALL, "--%s \"%s\" is unknown; did you mean %s?",
                          r->shown.name, text, near);
     char known[320] = "";
+    const char *letter = r->high > 0 ? strchr(r->shown.argument, ':') + 1 : ""; /* K of kfold:K */
     size_t used = 0;
     for (int32_t i = 0; i < c->count && used < sizeof known; i++) {
-        const char *number = c->at[i][strlen(c->at[i]) - 1] == ':' ? "K" : "";
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s%s", i > 0 ? ", " : "",
-                                 c->at[i], number);
+        const int numbered = strchr(c->at[i], ':') != NULL;
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s%.*s", i > 0 ? ", " : "",
+                                 c->at[i], numbered, letter);
     }
     if (r->high > 0 && used < sizeof known)
-        snprintf(known + used, sizeof known - used, " with K from %d to %d", (int)r->low,
+        snprintf(known + used, sizeof known - used, " with %.1s from %d to %d", letter, (int)r->low,
                  (int)r->high);
     return fenp_fail(err, FEN_BAD_CALL, "--%s \"%s\" is unknown; it may be %s", r->shown.name, text,
                      known);
@@ -277,9 +279,10 @@ static fen_status set_off(const fenp_option *r, void *field, const char *text, f
 static fen_status refuse_values(const fenp_option *r, const char *text, fen_error *err)
 {
     return fenp_fail(err, FEN_BAD_CALL,
-                     "--%s must be auto, %s, a number, a list like 0.1,1,10 "
+                     "--%s must be auto, %s%sa number, a list like 0.1,1,10 "
                      "or a grid low:high:count with low < high and 2 to %d values, not \"%s\"",
-                     r->shown.name, r->words, FEN_VALUES_MAX, text);
+                     r->shown.name, r->words ? r->words : "", r->words ? ", " : "", FEN_VALUES_MAX,
+                     text);
 }
 
 /* One of several values is refused for its own sake, without the words for the whole. */
@@ -319,6 +322,17 @@ static int append_value(void *user, const char *item, int64_t length)
     return in->status != FEN_OK;
 }
 
+static void fill_grid(fen_values *out, double low, double high, int even_steps)
+{
+    const int32_t last = out->count - 1;
+    const double ratio = (log(high) - log(low)) / last; /* high/low may overflow */
+    for (int32_t i = 0; i <= last; i++)
+        out->at[i] = even_steps ? round(1e12 * (low + (high - low) * i / last)) / 1e12
+                                : exp(log(low) + ratio * i);
+    out->at[0] = low;
+    out->at[last] = high;
+}
+
 static fen_status parse_grid(const reader *in)
 {
     const char *first = strchr(in->text, ':'), *second = strchr(first + 1, ':');
@@ -333,10 +347,7 @@ static fen_status parse_grid(const reader *in)
     if (!(low < high) || count < 2 || count > FEN_VALUES_MAX)
         return refuse_values(in->row, in->text, in->err);
     out->count = (int32_t)count;
-    double step = (log(high) - log(low)) / (double)(count - 1); /* high/low may overflow */
-    for (int32_t i = 0; i < out->count; i++) out->at[i] = exp(log(low) + step * i);
-    out->at[0] = low;
-    out->at[count - 1] = high;
+    fill_grid(out, low, high, in->row->even_steps);
     return FEN_OK;
 }
 
@@ -361,7 +372,7 @@ static fen_status set_values(const fenp_option *r, void *field, const char *text
 static fen_status check_values(const fenp_option *r, const void *field, fen_error *err)
 {
     const fen_values *v = field;
-    if (v->choice == FEN_AUTO || v->choice == FEN_RULE) return FEN_OK;
+    if (v->choice == FEN_AUTO || (v->choice == FEN_RULE && r->words)) return FEN_OK;
     if (v->choice != FEN_GIVEN || v->count < 1 || v->count > FEN_VALUES_MAX)
         return fenp_fail(err, FEN_BAD_CALL, "--%s holds %" PRId32 " values, expected 1 to %d",
                          r->shown.name, v->count, FEN_VALUES_MAX);

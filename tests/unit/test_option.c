@@ -13,7 +13,8 @@
 static const struct { const char *name; size_t offset, size; } fields[] = {
     FIELD(format), FIELD(missing), FIELD(text), FIELD(target), FIELD(weights), FIELD(index_base),
     FIELD(loss), FIELD(kernel), FIELD(gamma), FIELD(degree), FIELD(coef0), FIELD(lambda),
-    FIELD(as), FIELD(bias), FIELD(scale), FIELD(select), FIELD(engine), FIELD(tolerance),
+    FIELD(power), FIELD(smoothness), FIELD(as), FIELD(bias), FIELD(scale), FIELD(select), FIELD(engine), FIELD(approx),
+    FIELD(over), FIELD(tolerance),
     FIELD(seed), FIELD(threads), FIELD(memory_limit_bytes), FIELD(time_limit_seconds),
     FIELD(rows), FIELD(noise),
 };
@@ -73,6 +74,10 @@ static void defaults_are_what_the_help_says(void **state)
     assert_int_equal(o.rows, 500);
     assert_int_equal(o.lambda.choice, FEN_AUTO);
     assert_int_equal(o.memory_limit_bytes, 0);
+    assert_true(o.power.choice == FEN_GIVEN && o.power.count == 1 && o.power.at[0] == 2);
+    assert_true(o.smoothness == 0);
+    assert_string_equal(o.approx, "none");
+    assert_string_equal(o.over, "lambda");
     assert_null(fen_option_at(-1));
     assert_null(fen_option_at(FIELDS));
     assert_non_null(fen_option_at(FIELDS - 1));
@@ -174,6 +179,14 @@ static void choices(void **state)
     refuses("select", "kfold:1001", "K from 2 to 1000");
     refuses("select", "kfold:", "kfold:K");
     refuses("select", "kfold", "kfold:K");
+    accepts("approx", "fourier:2", &o);
+    accepts("approx", "orthogonal:20000", &o);
+    assert_string_equal(o.approx, "orthogonal:20000");
+    accepts("over", "power", &o);
+    refuses("approx", "fourier:1", "orthogonal:D with D from 2 to 20000");
+    refuses("approx", "orthogonal:20001", "it may be none, fourier:D");
+    refuses("approx", "fourier:3.5", "fourier:D");
+    refuses("over", "gamma", "lambda, power");
     refuses("scale", "standad", "did you mean standard?");
     refuses("as", "libsvm", "fenchel, sklearn");
 }
@@ -227,6 +240,51 @@ static void grids_have_equal_ratios(void **state)
     for (int i = 0; i < 127; i++) assert_true(o.gamma.at[i + 1] > o.gamma.at[i]);
 }
 
+/* Powers: 0.1, 0.2, ..., and among them the very numbers that are written so. */
+static void grids_of_powers_have_equal_steps(void **state)
+{
+    (void)state;
+    fen_options o = fen_options_default();
+    accepts("power", "0.1:2.9:29", &o);
+    assert_int_equal(o.power.count, 29);
+    for (int i = 0; i < 29; i++) {
+        char text[8];
+        snprintf(text, sizeof text, "%d.%d", (i + 1) / 10, (i + 1) % 10);
+        fen_options one = fen_options_default();
+        accepts("power", text, &one);
+        assert_true(o.power.at[i] == one.power.at[0]);
+    }
+    accepts("power", "auto", &o);
+    assert_int_equal(o.power.choice, FEN_AUTO);
+    accepts("power", "1/2,1,3", &o);
+    assert_true(o.power.count == 3 && o.power.at[0] == 0.5 && o.power.at[2] == 3);
+    refuses("power", "0", "--power must be from 0.001 to 100, not \"0\"");
+    refuses("power", "-1", "from 0.001 to 100");
+    refuses("power", "101", "from 0.001 to 100");
+    refuses("power", "nan", "not \"nan\"");
+    refuses("power", "abc", "--power must be auto, a number, a list");
+    refuses("power", "2:1:3", "low < high");
+}
+
+/* It sets lambda and power, so that neither can be given beside it. */
+static void smoothness_stands_alone(void **state)
+{
+    (void)state;
+    fen_options o = fen_options_default();
+    accepts("smoothness", "2.5", &o);
+    assert_true(o.smoothness == 2.5);
+    accepts("smoothness", "none", &o);
+    assert_true(o.smoothness == 0);
+    refuses("smoothness", "-1", "greater than 0 or \"none\"");
+    fen_error err;
+    o.smoothness = 3, o.lambda = fen_value(0.1);
+    assert_int_equal(fen_options_check(&o, &err), FEN_BAD_CALL);
+    assert_non_null(strstr(err.message, "leave --lambda out"));
+    o.lambda.choice = FEN_AUTO, o.power = fen_value(1);
+    assert_int_equal(fen_options_check(&o, &err), FEN_BAD_CALL);
+    assert_non_null(strstr(err.message, "leave --power out"));
+}
+
 static void wrong_values(void **state)
 {
     (void)state;
@@ -258,7 +316,7 @@ static void unknown_options(void **state)
     refuses("lamda", "1", "did you mean --lambda?");
     refuses("timelimit", "1", "did you mean --time-limit?");
     refuses("zzzzzz", "1", "there is no option --zzzzzz");
-    refuses("power", "1", "there is no option --power");
+    refuses("epsilon", "1", "there is no option --epsilon");
     fen_options o = fen_options_default();
     fen_error err;
     assert_int_equal(fen_options_set(&o, "lambda", NULL, &err), FEN_BAD_CALL);
@@ -291,6 +349,11 @@ static void check_repeats_the_ranges(void **state)
     CHECK_REFUSES(gamma = fen_value(0), "--gamma must be greater than 0");
     CHECK_REFUSES(gamma = fen_value(INFINITY), "--gamma");
     CHECK_REFUSES(gamma.choice = (fen_choice)7, "--gamma");
+    CHECK_REFUSES(power.choice = FEN_RULE, "--power");
+    CHECK_REFUSES(power = fen_value(0), "--power must be from 0.001 to 100, not \"0\"");
+    CHECK_REFUSES(smoothness = -1, "--smoothness");
+    CHECK_REFUSES(approx = "fourier:0", "--approx");
+    CHECK_REFUSES(over = "gamma", "--over");
     CHECK_REFUSES(lambda.choice = FEN_GIVEN, "--lambda holds 0 values");
     CHECK_REFUSES(threads = -1, "--threads");
     CHECK_REFUSES(memory_limit_bytes = -1, "--memory");
@@ -317,6 +380,8 @@ static void check_refuses_null_strings(void **state)
     CHECK_REFUSES(as = NULL, "--as is NULL");
     CHECK_REFUSES(scale = NULL, "--scale is NULL");
     CHECK_REFUSES(select = NULL, "--select is NULL");
+    CHECK_REFUSES(approx = NULL, "--approx is NULL");
+    CHECK_REFUSES(over = NULL, "--over is NULL");
     CHECK_REFUSES(engine = NULL, "--engine is NULL");
 }
 
@@ -332,6 +397,8 @@ int main(void)
         cmocka_unit_test(switches),
         cmocka_unit_test(values),
         cmocka_unit_test(grids_have_equal_ratios),
+        cmocka_unit_test(grids_of_powers_have_equal_steps),
+        cmocka_unit_test(smoothness_stands_alone),
         cmocka_unit_test(wrong_values),
         cmocka_unit_test(unknown_options),
         cmocka_unit_test(check_repeats_the_ranges),
