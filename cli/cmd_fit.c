@@ -24,7 +24,7 @@ static void print_fit(const json_t *json, const request *r, const char *path)
 {
     char size[32], time[32];
     report_data(json, r->operand[0]);
-    report_choice(json);
+    report_choice(json, &r->options);
     report_objective(json);
     report_certificate(json);
     report_error(json);

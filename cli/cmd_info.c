@@ -22,7 +22,7 @@ static void print_info(const json_t *json, const fen_model *model)
     char time[32];
     report_data(json, NULL);
     report("Inputs", "%" PRId64 " columns of the file, matched by name", fen_model_inputs(model));
-    report_choice(json);
+    report_choice(json, NULL);
     report_objective(json);
     report_certificate(json);
     report_error(json);

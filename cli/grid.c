@@ -29,7 +29,7 @@ int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
         const json_t *entry = json_array_get(array, (size_t)i);
         double score = json_at(entry, "score"); /* null: beyond what doubles can tell */
         g->at[i] = (point){ json_at(entry, "gamma"), json_at(entry, "lambda"),
-                            isnan(score) ? INFINITY : score };
+                            json_at(entry, "power"), isnan(score) ? INFINITY : score };
         if (isfinite(score) && (g->best < 0 || score < g->at[g->best].score)) g->best = i;
     }
     return g->at != NULL;
@@ -56,5 +56,49 @@ axis grid_axis(const grid *g, double (*of)(const point *))
     return a;
 }
 
+int64_t grid_count(const grid *g, double (*of)(const point *))
+{
+    axis a = grid_axis(g, of);
+    free(a.at);
+    return a.count;
+}
+
 double gamma_of(const point *p) { return p->gamma; }
 double lambda_of(const point *p) { return p->lambda; }
+double power_of(const point *p) { return p->power; }
+
+const point *grid_best_at(const grid *g, double (*of)(const point *), double value)
+{
+    const point *best = NULL;
+    for (int64_t i = 0; i < g->count; i++)
+        if (of(&g->at[i]) == value && (!best || g->at[i].score < best->score)) best = &g->at[i];
+    return best;
+}
+
+static int at_an_end(const grid *g, double (*of)(const point *))
+{
+    axis a = grid_axis(g, of);
+    double best = of(&g->at[g->best]);
+    int answer = a.at && a.count > 1 && (best == a.at[0] || best == a.at[a.count - 1]);
+    free(a.at);
+    return answer;
+}
+
+int grid_ends(const grid *g, const fen_options *o, char *out, size_t size)
+{
+    const struct {
+        const fen_values *given;
+        double (*of)(const point *);
+        const char *name;
+    } coordinate[] = { { &o->gamma, gamma_of, "gamma" },
+                       { &o->lambda, lambda_of, "lambda" },
+                       { &o->power, power_of, "power" } };
+    size_t used = 0;
+    for (int i = 0; i < 3 && g->best >= 0 && used < size; i++)
+        if (coordinate[i].given->choice == FEN_GIVEN && at_an_end(g, coordinate[i].of))
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " and " : "the best ",
+                                     coordinate[i].name);
+    if (used > 0 && used < size)
+        snprintf(out + used, size - used, " ends the grid: widen it there");
+    return used > 0;
+}

@@ -52,62 +52,57 @@ void report_data(const json_t *model, const char *path)
     if (note[0]) report("", "%s", note);
 }
 
-/* ---- what was chosen: the best lambda of every gamma, or the lambdas of the only one ---- */
+/* ---- what was chosen: the best of every gamma, else of every power, else all lambdas ---- */
 
-static int by_gamma(const void *a, const void *b)
+/* What the rows of the table go by, and which columns say something. */
+typedef struct outline {
+    axis rows;
+    double (*of)(const point *);
+    int gammas, powers;
+} outline;
+
+static outline outline_of(const grid *g)
 {
-    const point *p = a, *q = b;
-    if (p->gamma != q->gamma) return (p->gamma > q->gamma) - (p->gamma < q->gamma);
-    return (p->score > q->score) - (p->score < q->score);
+    outline o = { .gammas = grid_count(g, gamma_of) > 1, .powers = grid_count(g, power_of) > 1 };
+    o.of = o.gammas ? gamma_of : o.powers ? power_of : lambda_of;
+    o.rows = grid_axis(g, o.of);
+    return o;
 }
 
-static int by_lambda(const void *a, const void *b)
+static void choice_row(const grid *g, const outline *o, const point *p)
 {
-    const point *p = a, *q = b;
-    return (p->lambda > q->lambda) - (p->lambda < q->lambda);
-}
-
-/* Leaves in the grid what is worth a line; the count of gammas. */
-static int64_t thin_out(grid *g)
-{
-    int64_t kept = 0;
-    qsort(g->at, (size_t)g->count, sizeof *g->at, by_gamma);
-    if (g->at[0].gamma == g->at[g->count - 1].gamma) {
-        qsort(g->at, (size_t)g->count, sizeof *g->at, by_lambda);
-        return 1;
-    }
-    for (int64_t i = 0; i < g->count; i++)
-        if (kept == 0 || g->at[i].gamma != g->at[kept - 1].gamma) g->at[kept++] = g->at[i];
-    g->count = kept;
-    return kept;
+    int chosen = p == &g->at[g->best];
+    char gamma[32] = "";
+    if (o->gammas) snprintf(gamma, sizeof gamma, "%.4g", p->gamma);
+    printf("%*s%c %12s  %12.4g", LABEL_WIDTH, "", chosen ? '>' : ' ', gamma, p->lambda);
+    if (o->powers) printf("  %7.4g", p->power);
+    printf("  %*.6g%s\n", (int)strlen(g->kind), shown_score(g, p->score),
+           chosen ? "  <- chosen" : "");
 }
 
 /* The chosen point and its neighbours: the report stays within a screen. */
-static void choice_table(grid *g)
+static void choice_table(const grid *g)
 {
     enum { SHOWN = 7 };
-    double chosen = g->at[g->best].score;
-    int64_t gammas = thin_out(g), at = 0;
-    while (at < g->count - 1 && g->at[at].score != chosen) at++;
+    outline o = outline_of(g);
+    int64_t at = 0;
+    while (at < o.rows.count - 1 && o.rows.at[at] != o.of(&g->at[g->best])) at++;
     int64_t first = at - SHOWN / 2;
-    if (first + SHOWN > g->count) first = g->count - SHOWN;
+    if (first + SHOWN > o.rows.count) first = o.rows.count - SHOWN;
     if (first < 0) first = 0;
-    printf("%*s  %12s  %12s  %s\n", LABEL_WIDTH, "", gammas > 1 ? "gamma" : "",
-           gammas > 1 ? "best lambda" : "lambda", g->kind);
-    for (int64_t i = first; i < g->count && i < first + SHOWN; i++) {
-        char gamma[32] = "";
-        if (gammas > 1) snprintf(gamma, sizeof gamma, "%.4g", g->at[i].gamma);
-        printf("%*s%c %12s  %12.4g  %*.6g%s\n", LABEL_WIDTH, "", i == at ? '>' : ' ', gamma,
-               g->at[i].lambda, (int)strlen(g->kind), shown_score(g, g->at[i].score),
-               i == at ? "  <- chosen" : "");
-    }
+    printf("%*s  %12s  %12s%s  %s\n", LABEL_WIDTH, "", o.gammas ? "gamma" : "",
+           o.gammas || o.powers ? "best lambda" : "lambda", o.powers ? "    power" : "", g->kind);
+    for (int64_t i = first; i < o.rows.count && i < first + SHOWN; i++)
+        choice_row(g, &o, grid_best_at(g, o.of, o.rows.at[i]));
+    free(o.rows.at);
 }
 
-void report_choice(const json_t *model)
+void report_choice(const json_t *model, const fen_options *o)
 {
     grid g;
+    char ends[96];
     if (!grid_read(&g, model, json_text_at(model, "loss"), target_count(model)) || g.best < 0)
-        report("Chosen", "nothing: gamma and lambda were fixed");
+        report("Chosen", "nothing: gamma, lambda and power were fixed");
     else {
         double rows = json_at(model, "score_rows");
         char on[64] = "";
@@ -115,13 +110,47 @@ void report_choice(const json_t *model)
             snprintf(on, sizeof on, " on %.0f of the rows", rows);
         report("Chosen", "the best of %" PRId64 " by %s%s%s", g.count, g.kind, g.unit, on);
         choice_table(&g);
+        if (o && grid_ends(&g, o, ends, sizeof ends)) report("", "note: %s", ends);
     }
     grid_free(&g);
+}
+
+/* ---- the objective -------------------------------------------------------------------- */
+
+enum { TARGETS_SHOWN = 6 };
+
+static int64_t targets_shown(const json_t *model)
+{
+    int64_t targets = target_count(model);
+    return targets < TARGETS_SHOWN ? targets : TARGETS_SHOWN;
+}
+
+/* Whatever the power, the minimiser is zero or a ridge solution. */
+static void report_shrinkage(const json_t *model)
+{
+    double lambda = json_at(model, "lambda"), power = json_at(model, "power");
+    for (int64_t t = 0; t < targets_shown(model); t++) {
+        char name[128] = "", start[96] = "";
+        if (target_count(model) > 1)
+            snprintf(name, sizeof name, "%.100s: ", target_name(model, t));
+        else
+            snprintf(start, sizeof start, "lambda %.4g, power %.4g: ", lambda, power);
+        if (json_at_target(model, "norm", t) > 0)
+            report(t == 0 ? "Shrinkage" : "",
+                   "%s%sthe same function as ridge with lambda2 = %.4g, norm %.4g", name, start,
+                   json_at_target(model, "lambda2", t), json_at_target(model, "norm", t));
+        else
+            report(t == 0 ? "Shrinkage" : "",
+                   "%s%sthe best constant is optimal: lambda is above the threshold from which "
+                   "f = 0",
+                   name, start);
+    }
 }
 
 void report_objective(const json_t *model)
 {
     report("Objective", "%s", json_text_at(model, "objective"));
+    if (json_at(model, "power") != 2) report_shrinkage(model);
 }
 
 /* ---- what is certain ------------------------------------------------------------------- */
@@ -131,14 +160,6 @@ static int all_within_tolerance(const json_t *model)
     for (int64_t t = 0; t < target_count(model); t++)
         if (strcmp(verdict(model, t), "optimal") != 0) return 0;
     return 1;
-}
-
-enum { TARGETS_SHOWN = 6 };
-
-static int64_t targets_shown(const json_t *model)
-{
-    int64_t targets = target_count(model);
-    return targets < TARGETS_SHOWN ? targets : TARGETS_SHOWN;
 }
 
 void report_certificate(const json_t *model)
@@ -153,7 +174,8 @@ void report_certificate(const json_t *model)
                verdict(model, t));
     if (shown < targets) report("", "... and %" PRId64 " more", targets - shown);
     if (all_within_tolerance(model))
-        report("", "proved: the objective of any function is at least the dual value");
+        report("", "proved: %sthe objective of any function is at least the dual value",
+               json_at(model, "power") < 1 ? "the global minimum; " : "");
 }
 
 static const char *score_words(const json_t *model)

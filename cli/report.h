@@ -8,7 +8,7 @@ enum { LABEL_WIDTH = 13 };
 void report(const char *label, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- the table behind a choice ------------------------------------------------------ */
-typedef struct point { double gamma, lambda, score; } point;
+typedef struct point { double gamma, lambda, power, score; } point;
 typedef struct grid {
     point  *at;
     int64_t count;
@@ -23,13 +23,20 @@ void grid_free(grid *g);
 double shown_score(const grid *g, double score);
 double gamma_of(const point *p);
 double lambda_of(const point *p);
+double power_of(const point *p);
 typedef struct axis { double *at; int64_t count; } axis;
 /* The distinct values of a coordinate, ascending; at (to be freed) NULL: out of memory. */
 axis grid_axis(const grid *g, double (*of)(const point *));
+int64_t grid_count(const grid *g, double (*of)(const point *));  /* of its values; 0: no memory */
+/* The best of the points whose coordinate has this value. */
+const point *grid_best_at(const grid *g, double (*of)(const point *), double value);
+/* Does the best point lie at an end of a grid that was given? Then out says so. */
+int  grid_ends(const grid *g, const fen_options *o, char *out, size_t size);
+int  print_grid(const grid *g);                 /* table.c: all of it; an exit code */
 
 void report_data(const json_t *model, const char *path);
-void report_choice(const json_t *model);
-void report_objective(const json_t *model);
+void report_choice(const json_t *model, const fen_options *o /* NULL: not known */);
+void report_objective(const json_t *model);     /* and what a power other than 2 amounts to */
 void report_certificate(const json_t *model);
 void report_error(const json_t *model);
 #endif

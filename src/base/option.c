@@ -57,7 +57,7 @@ static const fenp_option table[] = {
     { { "power", "VALUES", "2", LEARN,
         "power of the norm in the penalty; 2: ridge; auto, a number, low:high:count or a list" },
       &fenp_values_type, AT(power), 0.001, 100, NULL, 0, NULL, 1 },
-    { { "smoothness", "NUMBER", "none", LEARN,
+    { { "smoothness", "NUMBER", "none", "fit select plan",
         "power and lambda without tuning for a function with so many derivatives (more than "
         "half the number of features)" },
       &fenp_real_type, AT(smoothness), FENP_POSITIVE, FENP_NO_LIMIT, "none", 0, NULL, 0 },
@@ -73,7 +73,7 @@ static const fenp_option table[] = {
         "score by which gamma, lambda and power are chosen: leave-one-out, generalised "
         "cross-validation, K folds, or no choice" },
       &fenp_choice_type, AT(select), 2, 1000, "loo gcv none kfold:", 0, NULL, 0 },
-    { { "engine", "NAME", "auto", LEARN, "algorithm of the fit" },
+    { { "engine", "NAME", "auto", "fit select plan", "algorithm of the fit" },
       &fenp_choice_type, AT(engine), 0, 0, "auto", 0, "engine", 0 },
     { { "approx", "none|fourier:D|orthogonal:D", "none", "fit plan",
         "D random features instead of the exact kernel, in memory that does not grow with DATA" },

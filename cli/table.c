@@ -1,0 +1,144 @@
+/* table.c -- the scores of a grid for people
+ *
+ * A full grid in two coordinates is a matrix, in three the best of every gamma and the
+ * matrix of the best one; anything else is a list. All within 79 columns. */
+#include <stdlib.h>
+#include <string.h>
+#include "report.h"
+
+enum { ACROSS = 10, CELL = 6 }; /* ten columns of seven and the labels: 79 characters */
+
+/* A number in CELL characters: as many digits as fit, 7.8e-4 rather than 0.00078. */
+static const char *compact(double value, char out[32])
+{
+    for (int digits = 4; digits > 0; digits--) {
+        snprintf(out, 32, "%.*g", digits, value);
+        if (strlen(out) <= CELL) return out;
+        snprintf(out, 32, "%.*e", digits - 1, value);
+        char *exponent = strchr(out, 'e'), *zeros = exponent ? exponent + 2 : NULL;
+        while (zeros && *zeros == '0' && zeros[1]) memmove(zeros, zeros + 1, strlen(zeros));
+        if (exponent && exponent[1] == '+')
+            memmove(exponent + 1, exponent + 2, strlen(exponent + 1));
+        if (strlen(out) <= CELL) return out;
+    }
+    return out;
+}
+
+typedef struct coordinate {
+    const char *name;
+    double (*of)(const point *);
+    axis values;
+} coordinate;
+
+static const point *find(const grid *g, const coordinate *a, double x, const coordinate *b,
+                         double y)
+{
+    for (int64_t i = 0; i < g->count; i++)
+        if (a->of(&g->at[i]) == x && b->of(&g->at[i]) == y) return &g->at[i];
+    return NULL;
+}
+
+static int is_full(const grid *g, const coordinate *a, const coordinate *b)
+{
+    for (int64_t i = 0; i < a->values.count; i++)
+        for (int64_t j = 0; j < b->values.count; j++)
+            if (!find(g, a, a->values.at[i], b, b->values.at[j])) return 0;
+    return 1;
+}
+
+/* A wide matrix comes in several pieces. */
+static void print_matrix(const grid *g, const coordinate *across, const coordinate *down)
+{
+    char text[32];
+    const axis x = across->values, y = down->values;
+    for (int64_t from = 0; from < x.count; from += ACROSS) {
+        int64_t to = from + ACROSS < x.count ? from + ACROSS : x.count;
+        printf("%s%-9s%s\n%-9s", from > 0 ? "\n" : "", down->name, across->name, "");
+        for (int64_t j = from; j < to; j++) printf(" %*s", CELL, compact(x.at[j], text));
+        for (int64_t i = 0; i < y.count; i++) {
+            printf("\n%-9s", compact(y.at[i], text));
+            for (int64_t j = from; j < to; j++) {
+                const point *p = find(g, across, x.at[j], down, y.at[i]);
+                int best = p == &g->at[g->best];
+                printf("%c%*s", best ? '>' : ' ', CELL, compact(shown_score(g, p->score), text));
+            }
+        }
+        putchar('\n');
+    }
+}
+
+/* The way that needs fewer pieces. */
+static void print_either_way(const grid *g, const coordinate *across, const coordinate *down)
+{
+    int turned = across->values.count > ACROSS && down->values.count <= ACROSS;
+    print_matrix(g, turned ? down : across, turned ? across : down);
+}
+
+static void print_line(const grid *g, const point *p, int powers)
+{
+    printf("%c %14.5g %14.5g", p == &g->at[g->best] ? '>' : ' ', p->gamma, p->lambda);
+    if (powers) printf(" %9.4g", p->power);
+    printf("  %.6g\n", shown_score(g, p->score));
+}
+
+static void print_list(const grid *g, int powers)
+{
+    printf("  %14s %14s%s  %s\n", "gamma", "lambda", powers ? "     power" : "", g->kind);
+    for (int64_t i = 0; i < g->count; i++) print_line(g, &g->at[i], powers);
+}
+
+/* Three coordinates: the points of one gamma are a grid of their own. */
+static int print_three(const grid *g, const coordinate *c)
+{
+    const point *best = &g->at[g->best];
+    grid one = *g;
+    one.at = calloc((size_t)g->count, sizeof *one.at);
+    if (!one.at) return 0;
+    one.count = 0;
+    for (int64_t i = 0; i < g->count; i++)
+        if (g->at[i].gamma == best->gamma) {
+            if (i == g->best) one.best = one.count;
+            one.at[one.count++] = g->at[i];
+        }
+    printf("  %14s %14s     power  %s\n", "gamma", "best lambda", g->kind);
+    for (int64_t i = 0; i < c[0].values.count; i++)
+        print_line(g, grid_best_at(g, gamma_of, c[0].values.at[i]), 1);
+    coordinate lambda = c[1];
+    lambda.values = grid_axis(&one, lambda_of);
+    if (lambda.values.at && is_full(&one, &c[2], &lambda)) {
+        printf("\ngamma %.5g\n", best->gamma);
+        print_either_way(&one, &c[2], &lambda);
+    }
+    free(lambda.values.at);
+    free(one.at);
+    return 1;
+}
+
+static int print_coordinates(const grid *g, const coordinate *c)
+{
+    const int powers = c[2].values.count > 1, gammas = c[0].values.count > 1;
+    if (powers && gammas) return print_three(g, c);
+    const coordinate *across = powers ? &c[2] : &c[0];
+    if (is_full(g, across, &c[1]))
+        print_either_way(g, across, &c[1]);
+    else
+        print_list(g, powers);
+    return 1;
+}
+
+int print_grid(const grid *g)
+{
+    coordinate c[] = { { "gamma", gamma_of, grid_axis(g, gamma_of) },
+                       { "lambda", lambda_of, grid_axis(g, lambda_of) },
+                       { "power", power_of, grid_axis(g, power_of) } };
+    const point *best = &g->at[g->best];
+    int done = c[0].values.at && c[1].values.at && c[2].values.at && print_coordinates(g, c);
+    if (done) {
+        printf("> %s %.6g at lambda %.6g", g->kind, shown_score(g, best->score), best->lambda);
+        if (best->gamma > 0) printf(", gamma %.6g", best->gamma); /* 0: the kernel has none */
+        if (best->power != 2) printf(", power %.6g", best->power);
+        printf("%s\n", g->unit);
+    }
+    for (int i = 0; i < 3; i++) free(c[i].values.at);
+    return done ? EXIT_DONE : complain(EXIT_ROOM, "out of memory while printing the table");
+}
