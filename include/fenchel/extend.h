@@ -42,6 +42,8 @@ typedef struct fen_kernel {
     int linear;                    /* k = x.z: models carry a weight vector             */
     int uses_gamma, uses_degree, uses_coef0;
     int gamma_is_inverse_length;   /* k depends on gamma*r: rules take a square root   */
+    double spectral_degrees;       /* random features: frequencies follow a t law of so
+                                      many degrees, INFINITY: normal; 0: there are none */
     double (*value)(double basis, const fen_kernel_par *par);      /* one pair          */
     void   (*map)(double *basis, int64_t count, const fen_kernel_par *par); /* in place */
 } fen_kernel;

@@ -19,6 +19,7 @@ const fen_kernel fenp_kernel_gaussian = {
     .help = "exp(-gamma ||x-z||^2), as in LIBSVM",
     .basis = FEN_SQUARED_DISTANCE,
     .uses_gamma = 1,
+    .spectral_degrees = INFINITY,
     .value = value,
     .map = map,
 };

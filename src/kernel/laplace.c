@@ -32,6 +32,7 @@ const fen_kernel fenp_kernel_laplace = {
     .basis = FEN_SQUARED_DISTANCE,
     .uses_gamma = 1,
     .gamma_is_inverse_length = 1,
+    .spectral_degrees = 1,
     .value = value2,
     .map = map2,
 };
@@ -41,6 +42,7 @@ const fen_kernel fenp_kernel_laplace1 = {
     .basis = FEN_L1_DISTANCE,
     .uses_gamma = 1,
     .gamma_is_inverse_length = 1,
+    .spectral_degrees = 1,
     .value = value1,
     .map = map1,
 };

@@ -67,6 +67,7 @@ const fen_kernel fenp_kernel_matern32 = {
     .basis = FEN_SQUARED_DISTANCE,
     .uses_gamma = 1,
     .gamma_is_inverse_length = 1,
+    .spectral_degrees = 3,
     .value = value32,
     .map = map32,
 };
@@ -76,6 +77,7 @@ const fen_kernel fenp_kernel_matern52 = {
     .basis = FEN_SQUARED_DISTANCE,
     .uses_gamma = 1,
     .gamma_is_inverse_length = 1,
+    .spectral_degrees = 5,
     .value = value52,
     .map = map52,
 };

@@ -13,6 +13,7 @@ LAYERS = [
     ["src/base"],
     ["src/kernel", "src/data", "src/loss", "src/penalty"],
     ["src/solver"],
+    ["src/feature"],
     ["src/promise"],
     ["src/model"],
     ["src"],          # the story: fit, certify, predict, select, plan
