@@ -34,7 +34,7 @@ typedef struct command {
     int       (*run)(const request *r);
 } command;
 extern const command *const commands[];                /* ends with NULL */
-extern const command command_fit, command_predict, command_select, command_verify, command_plan,
+extern const command command_fit, command_predict, command_select, command_path, command_verify, command_plan,
     command_generate, command_convert, command_info;
 const command *find_command(const char *name);         /* NULL: unknown */
 
@@ -105,6 +105,8 @@ double  json_at(const json_t *object, const char *key);         /* NaN: not ther
 double  json_at_target(const json_t *object, const char *key, int64_t i);
 const char *json_text_at(const json_t *object, const char *key);   /* "": not there */
 const char *shortest(double value, char out[32]);      /* reads back as the same double */
+void    csv_name(FILE *out, const char *prefix, const char *name);   /* quoted if need be */
+void    csv_number(FILE *out, double value, char end);  /* infinities and NaN: empty */
 const char *bytes_text(double bytes, char out[32]);    /* "1.3 GB" */
 const char *seconds_text(double seconds, char out[32]);
 /* A data file was written: its size as JSON or in a line. columns 0: not known. */

@@ -39,18 +39,6 @@ static double r2(const quality *q) { return 1 - q->squares / q->spread; }
 
 /* ---- writing ------------------------------------------------------------------------- */
 
-/* RFC 4180: quoted where a separator, a quote or a line break stands in it. */
-static void write_name(FILE *out, const char *name)
-{
-    int quote = strpbrk(name, ",\"\r\n") != NULL;
-    fputs(quote ? "\"prediction_" : "prediction_", out);
-    for (; *name; name++) {
-        if (*name == '"') fputc('"', out);
-        fputc(*name, out);
-    }
-    if (quote) fputc('"', out);
-}
-
 static void write_header(const job *j)
 {
     FILE *out = j->sink.stream;
@@ -58,7 +46,7 @@ static void write_header(const job *j)
     if (j->targets == 1) fputs("prediction", out);
     for (int64_t t = 0; j->targets > 1 && t < j->targets; t++) {
         if (t > 0) fputc(',', out);
-        write_name(out, fen_model_target_name(j->model, t));
+        csv_name(out, "prediction_", fen_model_target_name(j->model, t));
     }
     fputc('\n', out);
 }

@@ -1,17 +1,7 @@
 /* cmd_select.c -- fenchel select: the table behind the choice
  *
  * table.c shows it to people; -o writes it as CSV. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "report.h"
-
-static void write_number(FILE *out, double value, char end)
-{
-    char text[32];
-    fprintf(out, "%s%c", isfinite(value) ? shortest(value, text) : "", end);
-}
 
 static int write_grid(const grid *g, const char *path)
 {
@@ -20,10 +10,10 @@ static int write_grid(const grid *g, const char *path)
     if (code != EXIT_DONE) return code;
     fputs("gamma,lambda,power,score\n", s.stream);
     for (int64_t i = 0; i < g->count; i++) {
-        write_number(s.stream, g->at[i].gamma, ',');
-        write_number(s.stream, g->at[i].lambda, ',');
-        write_number(s.stream, g->at[i].power, ',');
-        write_number(s.stream, g->at[i].score, '\n');
+        csv_number(s.stream, g->at[i].gamma, ',');
+        csv_number(s.stream, g->at[i].lambda, ',');
+        csv_number(s.stream, g->at[i].power, ',');
+        csv_number(s.stream, g->at[i].score, '\n');
     }
     return sink_close(&s, EXIT_DONE);
 }

@@ -73,6 +73,24 @@ const char *shortest(double value, char out[32])
     return out;
 }
 
+/* RFC 4180: quoted where a separator, a quote or a line break stands in it. */
+void csv_name(FILE *out, const char *prefix, const char *name)
+{
+    int quote = strpbrk(name, ",\"\r\n") != NULL;
+    fprintf(out, "%s%s", quote ? "\"" : "", prefix);
+    for (; *name; name++) {
+        if (*name == '"') fputc('"', out);
+        fputc(*name, out);
+    }
+    if (quote) fputc('"', out);
+}
+
+void csv_number(FILE *out, double value, char end)
+{
+    char text[32];
+    fprintf(out, "%s%c", isfinite(value) ? shortest(value, text) : "", end);
+}
+
 const char *bytes_text(double bytes, char out[32])
 {
     static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB" };

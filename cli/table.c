@@ -1,7 +1,8 @@
 /* table.c -- the scores of a grid for people
  *
  * A full grid in two coordinates is a matrix, in three the best of every gamma and the
- * matrix of the best one; anything else is a list. All within 79 columns. */
+ * matrix of the best one; anything else is a list, with powers of the best lambda of each.
+ * All within 79 columns. */
 #include <stdlib.h>
 #include <string.h>
 #include "report.h"
@@ -81,48 +82,61 @@ static void print_line(const grid *g, const point *p, int powers)
     printf("  %.6g\n", shown_score(g, p->score));
 }
 
-static void print_list(const grid *g, int powers)
+/* The best point of every value of a coordinate. */
+static void print_best(const grid *g, const coordinate *c)
 {
-    printf("  %14s %14s%s  %s\n", "gamma", "lambda", powers ? "     power" : "", g->kind);
-    for (int64_t i = 0; i < g->count; i++) print_line(g, &g->at[i], powers);
+    printf("  %14s %14s %9s  %s\n", "gamma", "best lambda", "power", g->kind);
+    for (int64_t i = 0; i < c->values.count; i++)
+        print_line(g, grid_best_at(g, c->of, c->values.at[i]), 1);
 }
 
-/* Three coordinates: the points of one gamma are a grid of their own. */
-static int print_three(const grid *g, const coordinate *c)
+static void print_list(const grid *g)
 {
-    const point *best = &g->at[g->best];
+    printf("  %14s %14s  %s\n", "gamma", "lambda", g->kind);
+    for (int64_t i = 0; i < g->count; i++) print_line(g, &g->at[i], 0);
+}
+
+/* Powers of one gamma; lambdas of our own choice are others for every power. */
+static int print_powers(const grid *g, const coordinate *powers)
+{
+    coordinate lambdas = { "lambda", lambda_of, grid_axis(g, lambda_of) };
+    if (!lambdas.values.at) return 0;
+    if (is_full(g, powers, &lambdas))
+        print_either_way(g, powers, &lambdas);
+    else
+        print_best(g, powers);
+    free(lambdas.values.at);
+    return 1;
+}
+
+/* The points of the best gamma are a grid of their own. */
+static int print_three(const grid *g, const coordinate *gammas, const coordinate *powers)
+{
     grid one = *g;
     one.at = calloc((size_t)g->count, sizeof *one.at);
     if (!one.at) return 0;
     one.count = 0;
-    for (int64_t i = 0; i < g->count; i++)
-        if (g->at[i].gamma == best->gamma) {
-            if (i == g->best) one.best = one.count;
-            one.at[one.count++] = g->at[i];
-        }
-    printf("  %14s %14s     power  %s\n", "gamma", "best lambda", g->kind);
-    for (int64_t i = 0; i < c[0].values.count; i++)
-        print_line(g, grid_best_at(g, gamma_of, c[0].values.at[i]), 1);
-    coordinate lambda = c[1];
-    lambda.values = grid_axis(&one, lambda_of);
-    if (lambda.values.at && is_full(&one, &c[2], &lambda)) {
-        printf("\ngamma %.5g\n", best->gamma);
-        print_either_way(&one, &c[2], &lambda);
+    for (int64_t i = 0; i < g->count; i++) {
+        if (g->at[i].gamma != g->at[g->best].gamma) continue;
+        if (i == g->best) one.best = one.count;
+        one.at[one.count++] = g->at[i];
     }
-    free(lambda.values.at);
+    print_best(g, gammas);
+    printf("\ngamma %.5g\n", g->at[g->best].gamma);
+    int done = print_powers(&one, powers);
     free(one.at);
-    return 1;
+    return done;
 }
 
 static int print_coordinates(const grid *g, const coordinate *c)
 {
-    const int powers = c[2].values.count > 1, gammas = c[0].values.count > 1;
-    if (powers && gammas) return print_three(g, c);
-    const coordinate *across = powers ? &c[2] : &c[0];
-    if (is_full(g, across, &c[1]))
-        print_either_way(g, across, &c[1]);
+    const coordinate *gammas = &c[0], *lambdas = &c[1], *powers = &c[2];
+    if (powers->values.count > 1)
+        return gammas->values.count > 1 ? print_three(g, gammas, powers) : print_powers(g, powers);
+    if (is_full(g, gammas, lambdas))
+        print_either_way(g, gammas, lambdas);
     else
-        print_list(g, powers);
+        print_list(g);
     return 1;
 }
 
