@@ -4,6 +4,12 @@
  *     D = - sum w_i loss*(y_i, -z_i) - Psi*(||g||),   u_i = w_i z_i,  g = sum u_i k(x_i, .)
  *         with bias only for sum u_i = 0
  *
+ * m < 1: the penalty is not convex and D is nothing. Each of a list of feasible z gives
+ *         T_z(r) = - sum w_i loss*(y_i, -z_i) - r ||g||   <=   mean loss of any f of norm r
+ *     (weak duality at fixed norm), so the least value over r >= 0 of the largest T_z(r) plus
+ *     lambda r^m is a lower bound. Between the kinks of the largest one the sum is concave
+ *     in r: the least value is taken at a kink.
+ *
  * D <= least possible P <= P holds for every f, b and every feasible z: P - D bounds how
  * far the model is from the optimum, whoever computed it. Nothing here knows a solver.
  * The pair is made exactly feasible first: each z_i is clipped into the domain of the
@@ -23,6 +29,11 @@
 #include "data/columns.h"
 #include "story.h"
 
+/* T(r) = height - steepness r */
+typedef struct line {
+    double height, steepness;
+} line;
+
 /* One target, seen from the certificate. */
 typedef struct claim {
     const fen_loss *loss;
@@ -33,11 +44,13 @@ typedef struct claim {
     double lambda, power, offset;
     double shift; /* taken off labels and scores: see shift_of                          */
     int bias;
-    const double *f;  /* n: f(x_i)                                         */
-    double norm;      /* ||f||                                             */
-    const double *z;  /* n: feasible dual variables                        */
-    double dual_norm; /* ||g|| of them                                     */
-    double mismatch;  /* linear: weights against coef_scale X'u, relative  */
+    const double *f;      /* n: f(x_i)                                         */
+    double norm;          /* ||f||                                             */
+    const double *z;      /* n: feasible dual variables                        */
+    double dual_norm;     /* ||g|| of them                                     */
+    double mismatch;      /* linear: weights against coef_scale X'u, relative  */
+    const line *tangents; /* power < 1: T_z of every stored dual vector        */
+    int64_t tangent_count;
 } claim;
 
 /* With a bias and a loss of y - t, P and (because sum u = 0) D stay the same when labels and
@@ -53,22 +66,35 @@ static double mean_loss(const claim *c)
     return (double)sum;
 }
 
-/* D(t z) */
-static double dual_value(const claim *c, double t)
+/* - sum w_i loss*(y_i, -t z_i) */
+static double minus_conjugates(const claim *c, double t)
 {
     long double sum = 0.0L;
     for (int64_t i = 0; i < c->n; i++)
         sum -= (long double)c->w[i] * c->loss->conj(c->y[i] - c->shift, -t * c->z[i], c->par);
-    return (double)(sum - c->penalty->conj(t * c->dual_norm, c->lambda, c->power));
+    return (double)sum;
 }
 
-/* D(t z) is concave in t: golden section, and never worse than t = 1 or t = 0. */
+/* D(t z) */
+static double dual_value(const claim *c, double t)
+{
+    return minus_conjugates(c, t) - c->penalty->conj(t * c->dual_norm, c->lambda, c->power);
+}
+
+/* m = 1 has a dual value only for ||g|| <= lambda: t is cut there, one rounding inside. */
+static double largest_step(const claim *c)
+{
+    if (c->power != 1.0 || c->dual_norm <= c->lambda) return 1.0;
+    return c->lambda / c->dual_norm * (1.0 - 2.0 * DBL_EPSILON);
+}
+
+/* D(t z) is concave in t: golden section, and never worse than the largest t or t = 0. */
 static double best_dual_value(const claim *c)
 {
-    const double golden = 0.5 * (sqrt(5.0) - 1.0);
-    double a = 0.0, b = 1.0, p = 1.0 - golden, q = golden;
+    const double golden = 0.5 * (sqrt(5.0) - 1.0), most = largest_step(c);
+    double a = 0.0, b = most, p = (1.0 - golden) * most, q = golden * most;
     double at_p = dual_value(c, p), at_q = dual_value(c, q);
-    double best = fmax(dual_value(c, 1.0), dual_value(c, 0.0));
+    double best = fmax(dual_value(c, most), dual_value(c, 0.0));
     for (int step = 0; step < 40; step++) {
         best = fmax(best, fmax(at_p, at_q));
         if (at_p < at_q) {
@@ -80,6 +106,31 @@ static double best_dual_value(const claim *c)
         }
     }
     return best;
+}
+
+/* Least value over r >= 0 of max(0, T_1(r), ...) + lambda r^m, from kink to kink: at each the
+ * line gives way to the flatter one that it meets first. */
+static double least_over_norms(const claim *c)
+{
+    const line zero = { 0.0, 0.0 };
+    line now = zero;
+    double r = 0.0, least;
+    for (int64_t k = 0; k < c->tangent_count; k++)
+        if (c->tangents[k].height > now.height) now = c->tangents[k];
+    least = now.height;
+    while (now.steepness > 0.0) {
+        line next = zero;
+        r = now.height / now.steepness;
+        for (int64_t k = 0; k < c->tangent_count; k++) {
+            const line other = c->tangents[k];
+            const double meets = (now.height - other.height) / (now.steepness - other.steepness);
+            if (other.steepness < now.steepness && meets < r) r = meets, next = other;
+        }
+        const double loss = fmax(now.height - now.steepness * r, 0.0);
+        least = fmin(least, loss + c->lambda * c->penalty->value(r, c->power));
+        now = next;
+    }
+    return least;
 }
 
 /* Slope of b -> sum w loss(y, b): its left and right ends averaged. */
@@ -164,14 +215,15 @@ static double gap_unit(const claim *c, const fen_certificate *of)
     return of->null <= (double)digits ? fmax(unit, 1e7 * (double)digits) : unit;
 }
 
-/* floor: below it lambda drowns in the rounding errors of the kernel. */
-static fen_certificate judge(const claim *c, const double *u, double tolerance, double floor)
+/* shrinkage: lambda2; below floor it drowns in the rounding errors of the kernel. */
+static fen_certificate judge(const claim *c, const double *u, double tolerance, double shrinkage,
+                             double floor)
 {
     fen_certificate out = { 0 };
     out.mean_loss = mean_loss(c);
     out.norm = c->norm;
     out.primal = out.mean_loss + c->lambda * c->penalty->value(c->norm, c->power);
-    out.dual = best_dual_value(c);
+    out.dual = c->power < 1.0 ? least_over_norms(c) : best_dual_value(c);
     out.null = null_value(c);
     const double unit = gap_unit(c, &out);
     if (out.dual > out.primal && out.dual < out.primal + 1e-9 * unit)
@@ -179,7 +231,7 @@ static fen_certificate judge(const claim *c, const double *u, double tolerance, 
     out.gap = out.primal - out.dual;
     out.relative_gap = unit > 0.0 ? out.gap / unit : out.gap;
     out.stationarity = stationarity(c, u);
-    const int met = c->lambda <= floor && out.mean_loss <= 1e-9 * out.null;
+    const int met = shrinkage <= floor && out.mean_loss <= 1e-9 * out.null;
     out.verdict = !(fabs(out.relative_gap) <= tolerance) ? FEN_VERDICT_STALLED
                   : met                                  ? FEN_VERDICT_INTERPOLATION
                                                          : FEN_VERDICT_OPTIMAL;
@@ -229,7 +281,90 @@ static void kernel_norms(const fen_model *m, int64_t t, const double *coef, cons
 int64_t fenp_certify_bytes(const fenp_size *size)
 {
     return 2 * fenp_arena_bytes(2 * size->n * size->targets) + 2 * fenp_arena_bytes(size->n) +
-           fenp_arena_bytes(size->p);
+           fenp_arena_bytes(size->p) + 2 * fenp_tangent_bytes(size);
+}
+
+/* u / w made feasible, as u again */
+static void feasible_dual(claim *c, const double *u, double *out)
+{
+    for (int64_t i = 0; i < c->n; i++) out[i] = u[i] / c->w[i];
+    make_feasible(c, out);
+    for (int64_t i = 0; i < c->n; i++) out[i] *= c->w[i];
+}
+
+/* ||g||^2 of each of count dual vectors: u'Ku or |X'u|^2. */
+static fen_status dual_squares(const fen_model *m, const fenp_sample *sample, const double *u,
+                               int64_t count, double *squares, const fenp_task *task,
+                               fen_error *err)
+{
+    const int64_t n = m->n, width = m->weights ? m->p : n;
+    const fen_view rows = fenp_sample_inputs(sample);
+    const fen_view centres = { m->inputs ? m->inputs : sample->x, n, m->p, m->p };
+    fen_status status = FEN_OK;
+    double *products = fenp_new(fenp_bytes(width, count, sizeof(double)), 1);
+    if (!products) return fenp_no_memory(err, width * count * 8, "the certificate");
+    if (m->weights)
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)m->p, (int)n, 1.0,
+                    u, (int)n, sample->x, (int)m->p, 0.0, products, (int)m->p);
+    else
+        status = fenp_gram_times(&m->kernel, rows, centres, u, count, products, task, err);
+    for (int64_t k = 0; status == FEN_OK && k < count; k++) {
+        long double sum = 0.0L;
+        for (int64_t i = 0; i < width; i++)
+            sum += m->weights ? (long double)products[k * width + i] * products[k * width + i]
+                              : (long double)u[k * n + i] * products[i * count + k];
+        squares[k] = fmax((double)sum, 0.0);
+    }
+    free(products);
+    return status;
+}
+
+/* T_z of every stored dual vector, targets x tangent_count. */
+static fen_status tangent_lines(const fen_model *m, const fenp_sample *sample, claim c, double *z,
+                                line *lines, const fenp_task *task, fen_error *err)
+{
+    const int64_t n = m->n, count = m->targets * m->tangent_count;
+    double *u = fenp_new(fenp_bytes(count, n, sizeof(double)), 1);
+    double *squares = fenp_new(count, sizeof(double));
+    fen_status status =
+        u && squares ? FEN_OK : fenp_no_memory(err, count * n * 8, "the certificate");
+    for (int64_t k = 0; status == FEN_OK && k < count; k++) {
+        c.y = sample->y + k / m->tangent_count * n;
+        c.offset = m->offset[k / m->tangent_count];
+        c.shift = shift_of(&c);
+        feasible_dual(&c, m->tangents + k * n, u + k * n);
+        for (int64_t i = 0; i < n; i++) z[i] = u[k * n + i] / c.w[i];
+        lines[k].height = minus_conjugates(&c, 1.0);
+    }
+    if (status == FEN_OK) status = dual_squares(m, sample, u, count, squares, task, err);
+    for (int64_t k = 0; status == FEN_OK && k < count; k++) lines[k].steepness = sqrt(squares[k]);
+    free(squares);
+    free(u);
+    return status;
+}
+
+/* Every target in turn; coef: all u, then all feasible u; products of the kernel with them. */
+static void judge_targets(const fen_model *m, const fenp_sample *sample, claim c,
+                          const double *coef, const double *products, const line *lines, double *f,
+                          double *z, double *g, fen_certificate *out)
+{
+    const int64_t n = m->n;
+    const double unit = fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
+    c.f = f, c.z = z;
+    for (int64_t t = 0; t < m->targets; t++) {
+        const double *feasible = coef + (m->targets + t) * n;
+        c.y = sample->y + t * n;
+        c.offset = m->offset[t];
+        c.shift = shift_of(&c);
+        c.tangents = lines ? lines + t * m->tangent_count : NULL;
+        for (int64_t i = 0; i < n; i++) z[i] = feasible[i] / sample->w[i];
+        if (m->weights)
+            linear_products(m, sample, t, feasible, &c, f, g);
+        else
+            kernel_norms(m, t, coef, products, &c, f);
+        out[t] = judge(&c, m->dual + t * n, m->tolerance, 1.0 / (2.0 * m->coef_scale[t]),
+                       (double)n * DBL_EPSILON * unit);
+    }
 }
 
 fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certificate *out,
@@ -237,13 +372,14 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
 {
     const int64_t n = m->n, k = m->targets, all = n * k;
     fenp_arena arena;
-    const fenp_size size = { n, m->p, k, m->bias };
+    const fenp_size size = { n, m->p, k, m->bias, m->power };
     fen_status status = fenp_arena_open(&arena, fenp_certify_bytes(&size), "the certificate", err);
     if (status != FEN_OK) return status;
     double *coef = fenp_arena_doubles(&arena, 2 * all),
            *products = fenp_arena_doubles(&arena, 2 * all);
     double *f = fenp_arena_doubles(&arena, n), *z = fenp_arena_doubles(&arena, n);
     double *g = fenp_arena_doubles(&arena, m->p);
+    line *lines = m->tangents ? fenp_new(k * m->tangent_count, sizeof *lines) : NULL;
     claim c = { .loss = m->loss,
                 .par = &m->loss->parameter.initial,
                 .penalty = fenp_find_penalty("power"),
@@ -252,30 +388,19 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
                 .lambda = m->lambda,
                 .power = m->power,
                 .bias = m->bias,
-                .f = f,
-                .z = z };
+                .tangent_count = m->tangent_count };
+    memcpy(coef, m->dual, (size_t)all * sizeof(double));
     for (int64_t t = 0; t < k; t++) {
-        double *feasible = coef + all + t * n;
-        memcpy(coef + t * n, m->dual + t * n, (size_t)n * sizeof(double));
-        for (int64_t i = 0; i < n; i++) feasible[i] = m->dual[t * n + i] / sample->w[i];
         c.y = sample->y + t * n;
-        make_feasible(&c, feasible);
-        for (int64_t i = 0; i < n; i++) feasible[i] *= sample->w[i];
+        feasible_dual(&c, m->dual + t * n, coef + all + t * n);
     }
+    c.z = z;
     if (!m->weights) status = kernel_products(m, sample, coef, products, task, err);
-    const double unit = fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
-    for (int64_t t = 0; status == FEN_OK && t < k; t++) {
-        const double *feasible = coef + all + t * n;
-        c.y = sample->y + t * n;
-        c.offset = m->offset[t];
-        c.shift = shift_of(&c);
-        for (int64_t i = 0; i < n; i++) z[i] = feasible[i] / sample->w[i];
-        if (m->weights)
-            linear_products(m, sample, t, feasible, &c, f, g);
-        else
-            kernel_norms(m, t, coef, products, &c, f);
-        out[t] = judge(&c, m->dual + t * n, m->tolerance, (double)n * DBL_EPSILON * unit);
-    }
+    if (status == FEN_OK && m->tangents)
+        status = lines ? tangent_lines(m, sample, c, z, lines, task, err)
+                       : fenp_no_memory(err, 0, "the certificate");
+    if (status == FEN_OK) judge_targets(m, sample, c, coef, products, lines, f, z, g, out);
+    free(lines);
     fenp_arena_close(&arena);
     return status;
 }
@@ -326,7 +451,7 @@ static int reproduces(const fen_model *m, int64_t t, const fen_certificate *now,
            stored->verdict == now->verdict;
 }
 
-/* The chosen gamma and lambda must be the best line of the stored grid. */
+/* The chosen gamma, lambda and power must be the best line of the stored grid. */
 static int selection_agrees(const fen_model *m)
 {
     const fenp_selection *s = &m->selection;
@@ -334,7 +459,7 @@ static int selection_agrees(const fen_model *m)
     for (int64_t i = 0; i < s->count; i++)
         if (!best || !(best->score <= s->grid[i].score)) best = &s->grid[i];
     return !best || (close_to(best->score, s->score, fabs(s->score)) &&
-                     close_to(best->lambda, m->lambda, m->lambda) &&
+                     close_to(best->lambda, m->lambda, m->lambda) && best->power == m->power &&
                      close_to(best->gamma, m->kernel.par.gamma, fabs(m->kernel.par.gamma)));
 }
 
@@ -388,7 +513,7 @@ fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_opti
         const char *why = !prepared ? "the preparation does not follow from the rows"
                           : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
                           : !selection_agrees(m)
-                              ? "gamma and lambda are not the best of the stored table"
+                              ? "gamma, lambda and power are not the best of the stored table"
                               : NULL;
         for (int64_t t = 0; t < m->targets; t++) {
             if (!why) why = objection(m, sample, t, &now[t], o ? o->tolerance : m->tolerance);

@@ -1,6 +1,6 @@
 /* fit.c -- from a table to a certified model
  *
- *     prepare -> plan -> choose gamma and lambda -> sweep until certified -> model
+ *     prepare -> plan -> choose gamma, lambda, power -> sweep until certified -> model
  *
  * The solver only improves its iterate; limits, progress, cancellation and the decision
  * to stop are made here, and only the independent certificate can say "optimal". */
@@ -30,11 +30,17 @@ static double worst_gap(const fen_model *m)
 static fen_status solve(fen_model *m, const fenp_sample *sample, const fenp_solver *solver,
                         const fenp_task *task, fen_error *err)
 {
-    const fenp_problem problem = { sample, m->loss, m->kernel, m->lambda, m->bias };
-    const fenp_size size = { sample->n, sample->p, sample->targets, m->bias };
+    const fenp_problem problem = { .sample = sample,
+                                   .loss = m->loss,
+                                   .kernel = m->kernel,
+                                   .lambda = m->lambda,
+                                   .power = m->power,
+                                   .bias = m->bias,
+                                   .gap = 0.1 * m->tolerance };
+    const fenp_size size = { sample->n, sample->p, sample->targets, m->bias, m->power };
     const fenp_task begin = fenp_task_part(task, "solving", 0.0, 0.9);
     const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
-    fenp_solution solution = { m->dual, m->offset, m->weights };
+    fenp_solution solution = { m->dual, m->coef_scale, m->offset, m->weights, m->tangents };
     fenp_arena arena;
     void *state;
     fen_status status = fenp_arena_open(&arena, solver->bytes(&size), "the kernel matrix", err);
@@ -48,8 +54,55 @@ static fen_status solve(fen_model *m, const fenp_sample *sample, const fenp_solv
         gap = worst_gap(m);
     }
     fenp_arena_close(&arena);
+    snprintf(m->method, sizeof m->method, "%s", solver->name);
     return status;
 }
+
+/* ---- powers below 1 ------------------------------------------------------------------- */
+
+int64_t fenp_tangent_bytes(const fenp_size *size)
+{
+    return size->power < 1.0 ? FENP_NODES_MAX * size->n * size->targets * (int64_t)sizeof(double)
+                             : 0;
+}
+
+static int is_zero(const double *row, int64_t n)
+{
+    int64_t i = 0;
+    while (i < n && row[i] == 0.0) i++;
+    return i == n;
+}
+
+/* Keeps as many dual vectors of every target as the target with the most of them has. */
+static void pack_tangents(fen_model *m)
+{
+    int64_t most = 1;
+    if (!m->tangents) return;
+    for (int64_t t = 0; t < m->targets; t++)
+        for (int64_t k = most; k < m->tangent_count; k++)
+            if (!is_zero(m->tangents + (t * m->tangent_count + k) * m->n, m->n)) most = k + 1;
+    for (int64_t t = 0; t < m->targets; t++)
+        memmove(m->tangents + t * most * m->n, m->tangents + t * m->tangent_count * m->n,
+                (size_t)(most * m->n) * sizeof(double));
+    double *less = fenp_resize(m->tangents, m->targets * most * m->n, sizeof(double));
+    if (less) m->tangents = less;
+    m->tangent_count = most;
+}
+
+/* Two minima of the same height: the answer is one of them. */
+static void note_tie(fen_model *m)
+{
+    const size_t used = strlen(m->note);
+    for (int64_t t = 0; m->power <= 1.0 && t < m->targets; t++) {
+        const fen_certificate *c = &m->certificate[t];
+        if (c->norm == 0.0 || !(fabs(c->primal - c->null) <= m->tolerance * c->null)) continue;
+        snprintf(m->note + used, sizeof m->note - used,
+                 "%sa tie: the constant function does as well", used ? "; " : "");
+        return;
+    }
+}
+
+/* ---- the model ---------------------------------------------------------------------------- */
 
 /* What became of the rows and columns, in words. */
 static void describe(const fenp_prep *prep, const fenp_sample *sample, char *out, size_t room)
@@ -81,14 +134,19 @@ static void describe(const fenp_prep *prep, const fenp_sample *sample, char *out
 
 /* The model takes over what it keeps: preparation, inputs, selection. */
 static fen_status build(fenp_prep **prep, fenp_sample *sample, const fen_options *o,
-                        fenp_chosen *chosen, const fenp_solver *solver, fen_model **out,
-                        fen_error *err)
+                        fenp_chosen *chosen, fen_model **out, fen_error *err)
 {
     const int linear = chosen->kernel.table->linear;
     fen_model *m = fenp_model_new(sample->n, sample->p, sample->targets);
+    const fenp_size size = { sample->n, sample->p, sample->targets, o->bias, chosen->power };
+    const int64_t tangents = fenp_tangent_bytes(&size);
     if (m && linear)
         m->weights = fenp_new_zeroed(sample->p, sample->targets * (int64_t)sizeof(double));
-    if (!m || (linear && !m->weights)) {
+    if (m && tangents) {
+        m->tangents = fenp_new_zeroed(tangents, 1);
+        m->tangent_count = FENP_NODES_MAX;
+    }
+    if (!m || (linear && !m->weights) || (tangents && !m->tangents)) {
         fen_model_free(m);
         return fenp_no_memory(err, fenp_bytes(sample->n, sample->targets, sizeof(double)),
                               "the model");
@@ -97,25 +155,28 @@ static fen_status build(fenp_prep **prep, fenp_sample *sample, const fen_options
     m->prep = *prep, *prep = NULL;
     m->loss = fenp_find_loss(o->loss);
     m->kernel = chosen->kernel;
-    m->lambda = chosen->lambda, m->power = 2.0, m->tolerance = o->tolerance, m->bias = o->bias;
+    m->lambda = chosen->lambda, m->power = chosen->power;
+    m->tolerance = o->tolerance, m->bias = o->bias;
     m->hash = sample->hash;
     m->selection = chosen->selection, chosen->selection = (fenp_selection){ .kind = "" };
-    for (int64_t t = 0; t < m->targets; t++) m->coef_scale[t] = 1.0 / (2.0 * m->lambda);
-    snprintf(m->method, sizeof m->method, "%s", solver->name);
     *out = m;
     return FEN_OK;
 }
 
-static fen_status fit_sample(fenp_prep **prep, fenp_sample *sample, const fen_options *o,
+static fen_status fit_sample(fenp_prep **prep, fenp_sample *sample, const fen_options *given,
                              const fenp_task *task, fen_model **out, fen_error *err)
 {
-    const fen_kernel *kernel = fenp_find_kernel(o->kernel);
-    const fenp_size size = { sample->n, sample->p, sample->targets, o->bias };
     const double start = fenp_now();
+    fen_options settled;
+    fen_status status = fenp_settle(given, sample, &settled, err);
+    if (status != FEN_OK) return status;
+    const fen_options *o = &settled;
+    const fen_kernel *kernel = fenp_find_kernel(o->kernel);
+    const fenp_size size = fenp_size_of(sample, o);
     fenp_strategy plan;
     fenp_chosen chosen = { 0 };
     fen_model *m = NULL;
-    fen_status status = fenp_strategy_make(o, kernel, fenp_find_loss(o->loss), &size, &plan, err);
+    status = fenp_strategy_make(o, kernel, fenp_find_loss(o->loss), &size, &plan, err);
     if (status == FEN_OK) status = fenp_strategy_fits(&plan, o, &size, err);
     if (status == FEN_OK) status = fenp_check_kernel(kernel, sample, err);
     if (status != FEN_OK) return status;
@@ -123,14 +184,18 @@ static fen_status fit_sample(fenp_prep **prep, fenp_sample *sample, const fen_op
     const fenp_task choosing = fenp_task_part(task, "selection", 0.0, 1.0 - last);
     const fenp_task solving = fenp_task_part(task, "solving", 1.0 - last, 1.0);
     status = fenp_choose(sample, o, kernel, &plan, &chosen, &choosing, err);
-    if (status == FEN_OK) status = build(prep, sample, o, &chosen, plan.solver, &m, err);
+    if (status == FEN_OK) status = build(prep, sample, o, &chosen, &m, err);
     if (status == FEN_OK) status = solve(m, sample, plan.solver, &solving, err);
+    if (status == FEN_OK && plan.rescue && !(worst_gap(m) <= m->tolerance))
+        status = solve(m, sample, plan.rescue, &solving, err);
     free(chosen.selection.grid);
     if (status != FEN_OK) {
         fen_model_free(m);
         return status;
     }
     if (!m->weights && kernel->basis != FEN_PRECOMPUTED) m->inputs = sample->x, sample->x = NULL;
+    pack_tangents(m);
+    note_tie(m);
     m->seconds = fenp_now() - start;
     *out = m;
     return FEN_OK;

@@ -1,6 +1,8 @@
 /* plan.c -- what a fit would take, decided from sizes before any work
  *
- * Engine: the first solver of the registry that accepts the problem.
+ * Engine: the first solver of the registry that accepts the problem; for powers other than
+ * 2 the eigendecomposition of a small kernel matrix, of a larger one a Krylov space, with
+ * the eigendecomposition (or, where that does not fit, Cholesky) to the rescue.
  * Selection: exact scores of every grid point on all rows while an eigendecomposition
  * is cheap; above that, gammas are narrowed on COARSE rows and the winner with its
  * neighbours scored on FINE rows. One final fit always uses everything.
@@ -20,7 +22,9 @@
 #include "story.h"
 
 enum { SMALLEST = 300, COARSE = 2000, SMALL = 2500, FINE = 4000, ASKED = 8000 };
-enum { AUTO_GAMMAS = 10, AUTO_LAMBDAS = 25, NEIGHBOURS = 3, FEW_LAMBDAS = 8 };
+enum { AUTO_GAMMAS = 10, AUTO_LAMBDAS = 25, NEIGHBOURS = 3, FEW_SETTINGS = 8 };
+enum { EIGEN_ROWS = 800 }; /* up to which one eigendecomposition takes a tenth of a second */
+static const double AUTO_POWERS[] = { 0.5, 1.0, 1.5, 2.0, 3.0 };
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -48,8 +52,41 @@ static int points(const fen_values *v, int automatic)
     return v->choice == FEN_AUTO ? automatic : v->choice == FEN_RULE ? 1 : v->count;
 }
 
+int fenp_list_powers(const fen_options *o, double *powers)
+{
+    const int automatic = sizeof AUTO_POWERS / sizeof *AUTO_POWERS;
+    const int count = points(&o->power, automatic);
+    memcpy(powers, o->power.choice == FEN_AUTO ? AUTO_POWERS : o->power.at,
+           (size_t)count * sizeof *powers);
+    return count;
+}
+
+fenp_size fenp_size_of(const fenp_sample *sample, const fen_options *o)
+{
+    double powers[FEN_VALUES_MAX], least;
+    const int count = fenp_list_powers(o, powers);
+    least = powers[0];
+    for (int i = 1; i < count; i++) least = powers[i] < least ? powers[i] : least;
+    for (int i = 0; i < count && least == 2.0; i++) least = powers[i];
+    return (fenp_size){ sample->n, sample->p, sample->targets, o->bias, least };
+}
+
+/* The kernel matrix is small, or a Krylov space of it answers any power. */
+static const fenp_solver *solver_for_power(const fen_options *o, const fenp_size *size,
+                                           const fenp_solver **rescue)
+{
+    const fenp_solver *spectral = fenp_find_solver("spectral");
+    const int64_t bytes = spectral->bytes(size);
+    if (size->n <= EIGEN_ROWS) return spectral;
+    *rescue = bytes >= 0 && resident_with(bytes, size) <= memory_limit(o)
+                  ? spectral
+                  : fenp_find_solver("cholesky");
+    return fenp_find_solver("lanczos");
+}
+
 static const fenp_solver *pick_solver(const fen_options *o, const fen_kernel *kernel,
-                                      const fen_loss *loss, const fenp_size *size, fen_error *err)
+                                      const fen_loss *loss, const fenp_size *size,
+                                      const fenp_solver **rescue, fen_error *err)
 {
     const fenp_solver *named = fenp_find_solver(o->engine);
     if (named) {
@@ -59,7 +96,10 @@ static const fenp_solver *pick_solver(const fen_options *o, const fen_kernel *ke
         return NULL;
     }
     for (int i = 0; fenp_solvers[i]; i++)
-        if (fenp_solvers[i]->accepts(loss, kernel, size)) return fenp_solvers[i];
+        if (fenp_solvers[i]->accepts(loss, kernel, size))
+            return size->power == 2.0 || fenp_solvers[i]->in_weights
+                       ? fenp_solvers[i]
+                       : solver_for_power(o, size, rescue);
     fenp_fail(err, FEN_BAD_CALL, "no engine fits --loss %s with --kernel %s", loss->name,
               kernel->name);
     return NULL;
@@ -70,27 +110,30 @@ int64_t fenp_folds(const fen_options *o)
     return strncmp(o->select, "kfold:", 6) == 0 ? strtoll(o->select + 6, NULL, 10) : 0;
 }
 
-int fenp_scores_by_cholesky(int64_t lambdas, int primal, int64_t folds)
+int fenp_scores_by_cholesky(const fenp_size *size, int64_t settings, int primal, int64_t folds)
 {
-    return lambdas <= FEW_LAMBDAS && !primal && !folds;
+    return size->power == 2.0 && settings <= FEW_SETTINGS && !primal && !folds;
 }
 
-int64_t fenp_scoring_bytes(const fenp_size *size, int64_t lambdas, int64_t folds, int primal)
+int64_t fenp_scoring_bytes(const fenp_size *size, int64_t settings, int64_t folds, int primal)
 {
-    if (folds) return fenp_scores_kfold_bytes(size, lambdas);
-    if (fenp_scores_by_cholesky(lambdas, primal, folds)) return fenp_scores_cholesky_bytes(size);
+    if (folds) return fenp_scores_kfold_bytes(size, settings);
+    if (fenp_scores_by_cholesky(size, settings, primal, folds))
+        return fenp_scores_cholesky_bytes(size);
     const int64_t spectrum = fenp_spectrum_bytes(size, primal);
-    return spectrum < 0 ? -1 : spectrum + fenp_scores_spectrum_bytes(size, lambdas, primal);
+    return spectrum < 0 ? -1 : spectrum + fenp_scores_spectrum_bytes(size, settings, primal);
 }
 
 /* An eigendecomposition costs about 10 n^3 flops at the rate of a matrix product. */
-static double scoring_flops(const fenp_strategy *s, double rows, double p, int64_t folds,
-                            int primal)
+static double scoring_flops(const fenp_strategy *s, const fenp_size *size, double rows,
+                            int64_t folds, int primal)
 {
-    const double cube = rows * rows * rows;
-    if (primal && !folds) return 4 * rows * p * p + 10 * p * p * p + 4 * rows * p * s->lambdas;
-    if (fenp_scores_by_cholesky(s->lambdas, primal, folds)) return cube * s->lambdas;
-    return 10 * cube * (double)(folds ? folds : 1) + 4 * rows * rows * s->lambdas;
+    const double cube = rows * rows * rows, p = (double)size->p;
+    const double settings = (double)s->lambdas * s->powers;
+    if (primal && !folds) return 4 * rows * p * p + 10 * p * p * p + 4 * rows * p * settings;
+    if (fenp_scores_by_cholesky(size, s->lambdas * s->powers, primal, folds))
+        return cube * settings;
+    return 10 * cube * (double)(folds ? folds : 1) + 4 * rows * rows * settings;
 }
 
 /* One round over the gammas on a part of the rows. */
@@ -99,7 +142,8 @@ static int64_t round_bytes(const fenp_strategy *s, const fenp_size *size, int64_
 {
     fenp_size part = *size;
     part.n = rows;
-    const int64_t one = fenp_scoring_bytes(&part, s->lambdas, folds, primal && size->p < rows);
+    const int64_t one =
+        fenp_scoring_bytes(&part, (int64_t)s->lambdas * s->powers, folds, primal && size->p < rows);
     return one < 0 ? -1
                    : one * fenp_gammas_at_once(rows, s->gammas) +
                          (rows < size->n ? rows * size->p * (int64_t)sizeof(double) : 0);
@@ -130,9 +174,9 @@ static fen_status plan_selection(const fen_options *o, const fenp_size *size, fe
     if (s->coarse_rows)
         s->bytes = larger(s->bytes, round_bytes(s, size, s->coarse_rows, folds, primal));
     const int fine = s->coarse_rows ? NEIGHBOURS : s->gammas;
-    s->flops += fine * scoring_flops(s, (double)s->rows, (double)size->p, folds, primal);
+    s->flops += fine * scoring_flops(s, size, (double)s->rows, folds, primal);
     if (s->coarse_rows)
-        s->flops += s->gammas * scoring_flops(s, (double)s->coarse_rows, (double)size->p, folds, 0);
+        s->flops += s->gammas * scoring_flops(s, size, (double)s->coarse_rows, folds, 0);
     return FEN_OK;
 }
 
@@ -147,26 +191,30 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
 {
     fen_status status = check_counts(size, err);
     if (status != FEN_OK) return status;
-    const fenp_solver *solver = pick_solver(o, kernel, loss, size, err);
+    const fenp_solver *rescue = NULL, *solver = pick_solver(o, kernel, loss, size, &rescue, err);
     if (!solver) return FEN_BAD_CALL;
     const int searching = strcmp(o->select, "none") != 0;
-    fenp_strategy s = { .solver = solver, .why = solver->help };
+    double powers[FEN_VALUES_MAX];
+    fenp_strategy s = { .solver = solver, .rescue = rescue, .why = solver->help };
     s.gammas = kernel->uses_gamma ? points(&o->gamma, searching ? AUTO_GAMMAS : 1) : 1;
     s.lambdas = points(&o->lambda, searching ? AUTO_LAMBDAS : 1);
-    if (!searching && (s.gammas > 1 || s.lambdas > 1))
+    s.powers = fenp_list_powers(o, powers);
+    if (!searching && (s.gammas > 1 || s.lambdas > 1 || s.powers > 1))
         return fenp_fail(err, FEN_BAD_CALL,
                          "--select none leaves several values of %s to choose from: "
                          "give one, or another --select",
-                         s.gammas > 1 ? "gamma" : "lambda");
+                         s.gammas > 1    ? "gamma"
+                         : s.lambdas > 1 ? "lambda"
+                                         : "power");
     s.bytes = solver->bytes(size);
-    if (s.bytes >= 0) s.bytes += fenp_certify_bytes(size);
+    if (s.bytes >= 0) s.bytes += fenp_certify_bytes(size) + fenp_tangent_bytes(size);
     s.flops =
         solver->flops(size) + 4.0 * (double)size->n * (double)size->n * (double)(size->p + 20);
     s.rows = size->n;
     if (s.bytes < 0)
         return fenp_fail(err, FEN_MEMORY, "%lld rows are too many for --engine %s",
                          (long long)size->n, solver->name);
-    if (s.gammas > 1 || s.lambdas > 1) status = plan_selection(o, size, &s, err);
+    if (s.gammas > 1 || s.lambdas > 1 || s.powers > 1) status = plan_selection(o, size, &s, err);
     if (status == FEN_OK) *out = s;
     return status;
 }
@@ -229,43 +277,53 @@ static double measured_rate(void)
 static void describe_selection(const fen_options *o, const fenp_size *size, const fenp_strategy *s,
                                char *out, size_t room)
 {
-    const int points_tried = s->gammas * s->lambdas;
-    if (points_tried == 1)
+    char powers[32] = "";
+    if (s->powers > 1) snprintf(powers, sizeof powers, " x %d powers", s->powers);
+    if (s->gammas == 1 && s->lambdas == 1 && s->powers == 1)
         snprintf(out, room, "nothing to select: gamma and lambda are given");
     else if (s->coarse_rows)
         snprintf(out, room,
-                 "%s, %d gammas x %d lambdas on %lld rows, the best %d gammas on %lld of %lld",
-                 o->select, s->gammas, s->lambdas, (long long)s->coarse_rows, NEIGHBOURS,
+                 "%s, %d gammas x %d lambdas%s on %lld rows, the best %d gammas on %lld of %lld",
+                 o->select, s->gammas, s->lambdas, powers, (long long)s->coarse_rows, NEIGHBOURS,
                  (long long)s->rows, (long long)size->n);
     else
-        snprintf(out, room, "%s, %d gammas x %d lambdas on %lld of %lld rows", o->select, s->gammas,
-                 s->lambdas, (long long)s->rows, (long long)size->n);
+        snprintf(out, room, "%s, %d gammas x %d lambdas%s on %lld of %lld rows", o->select,
+                 s->gammas, s->lambdas, powers, (long long)s->rows, (long long)size->n);
+}
+
+static fen_status plan_sample(const fenp_sample *sample, const fen_options *given, fen_plan *out,
+                              fen_error *err)
+{
+    fen_options o;
+    fenp_strategy s;
+    fen_status status = fenp_settle(given, sample, &o, err);
+    if (status != FEN_OK) return status;
+    const fenp_size size = fenp_size_of(sample, &o);
+    status =
+        fenp_strategy_make(&o, fenp_find_kernel(o.kernel), fenp_find_loss(o.loss), &size, &s, err);
+    if (status != FEN_OK) return status;
+    fen_plan plan = { .rows = size.n, .features = size.p, .targets = size.targets };
+    plan.peak_bytes = resident_with(s.bytes, &size);
+    plan.limit_bytes = memory_limit(&o);
+    plan.seconds = s.flops / measured_rate();
+    plan.fits = plan.peak_bytes <= plan.limit_bytes;
+    snprintf(plan.method, sizeof plan.method, "%s", s.solver->name);
+    snprintf(plan.why, sizeof plan.why, "%s", s.why);
+    describe_selection(&o, &size, &s, plan.selection, sizeof plan.selection);
+    if (!plan.fits) advise(&s, &size, plan.limit_bytes, plan.advice, sizeof plan.advice);
+    *out = plan;
+    return FEN_OK;
 }
 
 fen_status fen_plan_fit(const fen_table *table, const fen_options *o, fen_plan *out, fen_error *err)
 {
     fenp_prep *prep = NULL;
     fenp_sample *sample = NULL;
-    fenp_strategy s;
     fen_status status = fen_options_check(o, err);
     if (status == FEN_OK) status = fenp_prep_learn(table, o, &prep, &sample, err);
     if (status != FEN_OK) return status;
-    const fenp_size size = { sample->n, sample->p, sample->targets, o->bias };
     const fenp_threads before = fenp_threads_enter(o->threads);
-    status =
-        fenp_strategy_make(o, fenp_find_kernel(o->kernel), fenp_find_loss(o->loss), &size, &s, err);
-    if (status == FEN_OK) {
-        fen_plan plan = { .rows = size.n, .features = size.p, .targets = size.targets };
-        plan.peak_bytes = resident_with(s.bytes, &size);
-        plan.limit_bytes = memory_limit(o);
-        plan.seconds = s.flops / measured_rate();
-        plan.fits = plan.peak_bytes <= plan.limit_bytes;
-        snprintf(plan.method, sizeof plan.method, "%s", s.solver->name);
-        snprintf(plan.why, sizeof plan.why, "%s", s.why);
-        describe_selection(o, &size, &s, plan.selection, sizeof plan.selection);
-        if (!plan.fits) advise(&s, &size, plan.limit_bytes, plan.advice, sizeof plan.advice);
-        *out = plan;
-    }
+    status = plan_sample(sample, o, out, err);
     fenp_threads_leave(before);
     fenp_sample_free(sample);
     fenp_prep_free(prep);

@@ -1,13 +1,14 @@
-/* select.c -- gamma and lambda: as given, by rule, or the best of a grid
+/* select.c -- gamma, lambda and power: as given, by rule, or the best of a grid
  *
  * Scores are exact leave-one-out (or GCV, or K-fold) weighted mean squared errors of
  * every grid point. For one gamma, one eigendecomposition scores all lambdas.
- * Automatic grids. lambda: 25 values from 1e-11 to 10 times the mean of k(x,x). gamma:
+ * Automatic grids. lambda: 25 values from 1e-11 to 10 times the mean of k(x,x), for other
+ * powers than 2 those that shrink a function of the size of the targets as much. gamma:
  * 10 values in steps of 2 (its root for inverse lengths) around 1/(mean squared
  * distance), continued past an end as long as that end is the best.
  * Large samples. Every gamma is tried on a seeded part of the rows, the winner and its
  * neighbours on a larger part (plan.c says how large); lambda is the larger part's.
- * Several targets share gamma and lambda: the score is then the mean over the targets
+ * Several targets share gamma, lambda and power: the score is then the mean over the targets
  * of the squared error relative to the target's variance. */
 #include <math.h>
 #include <stdlib.h>
@@ -72,26 +73,6 @@ static fen_status list_gammas(const fen_options *o, const fen_kernel *kernel, co
     return FEN_OK;
 }
 
-/* --as sklearn: alpha = n lambda, n the sum of the weights of all rows, whatever part of
- * them is being scored. */
-static int list_lambdas(const fen_options *o, const fenp_kernel *kernel, const fenp_sample *all,
-                        int wanted, double *lambdas)
-{
-    const double divisor = strcmp(o->as, "sklearn") == 0 ? all->weight_sum : 1.0;
-    if (o->lambda.choice == FEN_GIVEN)
-        for (int k = 0; k < wanted; k++) lambdas[k] = o->lambda.at[k] / divisor;
-    else if (wanted == 1)
-        lambdas[0] = 1.0 / all->weight_sum;
-    else {
-        const double unit = fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(all), all->w);
-        for (int k = 0; k < wanted; k++)
-            lambdas[k] = (unit > 0.0 ? unit : 1.0) * pow(10.0, -11.0 + 12.0 * k / (wanted - 1));
-    }
-    return wanted;
-}
-
-/* ---- the scores of one gamma ------------------------------------------------------- */
-
 static double variance(const fenp_sample *s, int64_t t)
 {
     const double *y = s->y + t * s->n;
@@ -101,10 +82,57 @@ static double variance(const fenp_sample *s, int64_t t)
     return sum;
 }
 
-static void record(search *s, const fenp_kernel *kernel, const double *lambdas,
+/* lambda (2/m) N^(2-m) of power m does to a function of norm N what lambda of power 2 does;
+ * N is that of the (geometric mean of the) targets: deviation / sqrt(k(x,x)). */
+static double shrinkage_unit(const fenp_sample *all, double unit, double power)
+{
+    double log_size = 0.0;
+    for (int64_t t = 0; t < all->targets; t++) {
+        const double square = variance(all, t) / unit;
+        log_size += square > 0.0 ? 0.5 * log(square) : 0.0;
+    }
+    return 2.0 / power * exp((2.0 - power) * log_size / (double)all->targets);
+}
+
+/* --as sklearn: alpha = n lambda, n the sum of the weights of all rows, whatever part of
+ * them is being scored. */
+static void list_lambdas(const fen_options *o, const fenp_kernel *kernel, const fenp_sample *all,
+                         int wanted, double power, double *lambdas)
+{
+    const double divisor = strcmp(o->as, "sklearn") == 0 ? all->weight_sum : 1.0;
+    if (o->lambda.choice == FEN_GIVEN)
+        for (int k = 0; k < wanted; k++) lambdas[k] = o->lambda.at[k] / divisor;
+    else if (wanted == 1)
+        lambdas[0] = 1.0 / all->weight_sum;
+    else {
+        const double mean = fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(all), all->w);
+        double unit = mean > 0.0 ? mean : 1.0;
+        if (power != 2.0) unit *= shrinkage_unit(all, unit, power);
+        for (int k = 0; k < wanted; k++)
+            lambdas[k] = unit * pow(10.0, -11.0 + 12.0 * k / (wanted - 1));
+    }
+}
+
+/* All lambdas of every power; points has room for strategy->powers x lambdas. */
+static void list_settings(const search *s, const fenp_kernel *kernel, fenp_setting *points)
+{
+    double powers[FEN_VALUES_MAX], lambdas[FEN_VALUES_MAX];
+    const int count = fenp_list_powers(s->o, powers), wanted = s->strategy->lambdas;
+    for (int m = 0; m < count; m++) {
+        list_lambdas(s->o, kernel, s->all, wanted, powers[m], lambdas);
+        for (int l = 0; l < wanted; l++)
+            points[m * wanted + l] = (fenp_setting){ lambdas[l], powers[m] };
+    }
+}
+
+/* ---- the scores of one gamma ------------------------------------------------------- */
+
+static int settings_of(const search *s) { return s->strategy->lambdas * s->strategy->powers; }
+
+static void record(search *s, const fenp_kernel *kernel, const fenp_setting *points,
                    const double *scores)
 {
-    const int count = s->strategy->lambdas;
+    const int count = settings_of(s);
     const int64_t targets = s->sample->targets;
     for (int l = 0; l < count; l++) {
         double score = 0.0;
@@ -113,37 +141,38 @@ static void record(search *s, const fenp_kernel *kernel, const double *lambdas,
             score += scores[t * count + l] / (unit > 0.0 ? unit : 1.0);
         }
         if (isnan(score)) score = INFINITY;
-        s->grid[s->count] = (fenp_score){ kernel->par.gamma, lambdas[l], score };
+        s->grid[s->count] =
+            (fenp_score){ kernel->par.gamma, points[l].lambda, points[l].power, score };
         if (s->best < 0 || score < s->grid[s->best].score) s->best = s->count;
         s->count++;
     }
 }
 
 static fen_status compute_scores(const search *s, const fenp_problem *problem,
-                                 const double *lambdas, int count, double *scores,
+                                 const fenp_setting *points, int count, double *scores,
                                  const fenp_task *task, fen_error *err)
 {
     const fenp_sample *x = s->sample;
-    const fenp_size size = { x->n, x->p, x->targets, problem->bias };
+    const fenp_size size = fenp_size_of(x, s->o);
     const int64_t folds = fenp_folds(s->o);
     const int primal = s->strategy->solver->in_weights && x->p < x->n;
-    const int few = fenp_scores_by_cholesky(count, primal, folds);
+    const int few = fenp_scores_by_cholesky(&size, count, primal, folds);
     const fenp_score_kind kind = strcmp(s->o->select, "gcv") == 0 ? FENP_GCV : FENP_LOO;
     const int64_t bytes = fenp_scoring_bytes(&size, count, folds, primal);
     fenp_arena arena;
     fen_status status = fenp_arena_open(&arena, bytes, "the leave-one-out scores", err);
     if (status != FEN_OK) return status;
     if (folds)
-        status = fenp_scores_kfold(&arena, problem, lambdas, count, folds, s->o->seed, scores, task,
-                                   err);
+        status =
+            fenp_scores_kfold(&arena, problem, points, count, folds, s->o->seed, scores, task, err);
     else if (few)
-        status = fenp_scores_cholesky(&arena, problem, lambdas, count, kind, scores, task, err);
+        status = fenp_scores_cholesky(&arena, problem, points, count, kind, scores, task, err);
     else {
         fenp_spectrum spectrum;
         status = fenp_spectrum_make(&arena, problem, primal, &spectrum, task, err);
         if (status == FEN_OK)
-            fenp_scores_spectrum(&arena, &spectrum, x->w, problem->bias, lambdas, count, kind,
-                                 scores);
+            status = fenp_scores_spectrum(&arena, &spectrum, x->w, problem->bias, points, count,
+                                          kind, scores, err);
     }
     fenp_arena_close(&arena);
     return status;
@@ -162,20 +191,26 @@ int fenp_gammas_at_once(int64_t rows, int gammas)
 /* Candidates and scores of one gamma, filled by whichever thread takes it. */
 typedef struct column {
     fenp_kernel kernel;
-    double lambdas[FEN_VALUES_MAX];
-    double *scores; /* targets x count                           */
+    fenp_setting *points; /* count                                     */
+    double *scores;       /* targets x count                           */
     fen_status status;
     fen_error err;
 } column;
 
 static void score_column(const search *s, column *c, const fenp_task *task)
 {
-    const int count = list_lambdas(s->o, &c->kernel, s->all, s->strategy->lambdas, c->lambdas);
-    const fenp_problem problem = { s->sample, fenp_find_loss(s->o->loss), c->kernel, 0.0,
-                                   s->o->bias };
+    const int count = settings_of(s);
+    const fenp_problem problem = { .sample = s->sample,
+                                   .loss = fenp_find_loss(s->o->loss),
+                                   .kernel = c->kernel,
+                                   .bias = s->o->bias };
+    c->points = fenp_new(count, sizeof *c->points);
     c->scores = fenp_new(count, s->sample->targets * (int64_t)sizeof(double));
-    c->status = c->scores ? compute_scores(s, &problem, c->lambdas, count, c->scores, task, &c->err)
-                          : fenp_no_memory(&c->err, 0, "the scores");
+    if (c->points && c->scores) {
+        list_settings(s, &c->kernel, c->points);
+        c->status = compute_scores(s, &problem, c->points, count, c->scores, task, &c->err);
+    } else
+        c->status = fenp_no_memory(&c->err, 0, "the scores");
     if (c->status == FEN_OK) c->status = fenp_task_at(task, 1.0, &c->err);
 }
 
@@ -207,7 +242,8 @@ static fen_status score_gammas(search *s, const double *gammas, int count, const
     for (int k = 0; k < count; k++) {
         if (status == FEN_OK && columns[k].status != FEN_OK)
             status = fenp_fail(err, columns[k].status, "%s", columns[k].err.message);
-        if (status == FEN_OK) record(s, &columns[k].kernel, columns[k].lambdas, columns[k].scores);
+        if (status == FEN_OK) record(s, &columns[k].kernel, columns[k].points, columns[k].scores);
+        free(columns[k].points);
         free(columns[k].scores);
     }
     free(columns);
@@ -294,13 +330,16 @@ static fen_status choose(const fenp_sample *sample, const fen_options *o, const 
     fen_status status = list_gammas(o, kernel, sample, strategy->gammas, gammas, &count, err);
     if (status != FEN_OK) return status;
     chosen.kernel.par.gamma = gammas[0];
-    if (!always && strategy->gammas == 1 && strategy->lambdas == 1) {
-        list_lambdas(o, &chosen.kernel, sample, 1, &chosen.lambda);
+    if (!always && strategy->gammas == 1 && strategy->lambdas == 1 && strategy->powers == 1) {
+        double powers[FEN_VALUES_MAX];
+        fenp_list_powers(o, powers);
+        chosen.power = powers[0];
+        list_lambdas(o, &chosen.kernel, sample, 1, chosen.power, &chosen.lambda);
         *out = chosen;
         return FEN_OK;
     }
     search s = { .o = o, .strategy = strategy, .all = sample, .kernel = chosen.kernel };
-    s.grid = fenp_new(count + MOST_WIDENINGS, strategy->lambdas * (int64_t)sizeof *s.grid);
+    s.grid = fenp_new(count + MOST_WIDENINGS, settings_of(&s) * (int64_t)sizeof *s.grid);
     if (!s.grid) return fenp_no_memory(err, 0, "the grid");
     status = search_grid(&s, sample, gammas, count, task, err);
     if (status != FEN_OK) {
@@ -310,6 +349,7 @@ static fen_status choose(const fenp_sample *sample, const fen_options *o, const 
     const fenp_score *best = &s.grid[s.best];
     chosen.kernel.par.gamma = best->gamma;
     chosen.lambda = best->lambda;
+    chosen.power = best->power;
     chosen.selection = (fenp_selection){
         .rows = strategy->rows, .score = best->score, .count = s.count, .grid = s.grid
     };
@@ -336,10 +376,30 @@ static json_t *table_json(const fenp_sample *sample, const fen_options *o,
     const int failed =
         json_object_set_new(out, "gamma", fenp_json_number(chosen->kernel.par.gamma)) |
         json_object_set_new(out, "lambda", fenp_json_number(chosen->lambda)) |
+        json_object_set_new(out, "power", fenp_json_number(chosen->power)) |
         fenp_selection_json(out, &chosen->selection);
     if (!failed) return out;
     json_decref(out);
     return NULL;
+}
+
+static fen_status select_sample(const fenp_sample *sample, const fen_options *given,
+                                const fenp_task *task, char **json, fen_error *err)
+{
+    const fen_kernel *kernel = fenp_find_kernel(given->kernel);
+    fen_options o;
+    fenp_strategy strategy;
+    fenp_chosen chosen = { 0 };
+    fen_status status = fenp_settle(given, sample, &o, err);
+    if (status != FEN_OK) return status;
+    const fenp_size size = fenp_size_of(sample, &o);
+    status = fenp_strategy_make(&o, kernel, fenp_find_loss(o.loss), &size, &strategy, err);
+    if (status == FEN_OK) status = fenp_strategy_fits(&strategy, &o, &size, err);
+    if (status == FEN_OK) status = fenp_check_kernel(kernel, sample, err);
+    if (status == FEN_OK) status = choose(sample, &o, kernel, &strategy, 1, &chosen, task, err);
+    if (status == FEN_OK) status = fenp_json_text(table_json(sample, &o, &chosen), json, err);
+    free(chosen.selection.grid);
+    return status;
 }
 
 fen_status fen_select(const fen_table *table, const fen_options *o, const fen_host *host,
@@ -347,8 +407,6 @@ fen_status fen_select(const fen_table *table, const fen_options *o, const fen_ho
 {
     fenp_prep *prep = NULL;
     fenp_sample *sample = NULL;
-    fenp_strategy strategy;
-    fenp_chosen chosen = { 0 };
     fen_status status = fen_options_check(o, err);
     if (status == FEN_OK && strcmp(o->select, "none") == 0)
         status = fenp_fail(err, FEN_BAD_CALL,
@@ -357,15 +415,8 @@ fen_status fen_select(const fen_table *table, const fen_options *o, const fen_ho
     if (status != FEN_OK) return status;
     const fenp_threads before = fenp_threads_enter(o->threads);
     const fenp_task task = fenp_task_start(host, o->time_limit_seconds);
-    const fen_kernel *kernel = fenp_find_kernel(o->kernel);
-    const fenp_size size = { sample->n, sample->p, sample->targets, o->bias };
-    status = fenp_strategy_make(o, kernel, fenp_find_loss(o->loss), &size, &strategy, err);
-    if (status == FEN_OK) status = fenp_strategy_fits(&strategy, o, &size, err);
-    if (status == FEN_OK) status = fenp_check_kernel(kernel, sample, err);
-    if (status == FEN_OK) status = choose(sample, o, kernel, &strategy, 1, &chosen, &task, err);
-    if (status == FEN_OK) status = fenp_json_text(table_json(sample, o, &chosen), json, err);
+    status = select_sample(sample, o, &task, json, err);
     fenp_threads_leave(before);
-    free(chosen.selection.grid);
     fenp_sample_free(sample);
     fenp_prep_free(prep);
     return status;

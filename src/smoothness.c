@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "story.h"
 
-fen_status fenp_smoothness(double s, int64_t d, int64_t n, double *power, double *lambda,
+fen_status fenp_smoothness(double s, int64_t d, double n, double *power, double *lambda,
                            fen_error *err)
 {
     const double p = (double)d / (2.0 * s), most = 1000.0 * (double)d;
@@ -34,6 +34,21 @@ fen_status fenp_smoothness(double s, int64_t d, int64_t n, double *power, double
                          given, (long long)d, bound);
     }
     *power = 2.0 * p / (1.0 + p);
-    *lambda = pow((double)n, -1.0 / (1.0 + p));
+    *lambda = pow(n, -1.0 / (1.0 + p));
+    return FEN_OK;
+}
+
+/* Weights count as repetitions of rows: n is their sum. */
+fen_status fenp_settle(const fen_options *o, const fenp_sample *sample, fen_options *out,
+                       fen_error *err)
+{
+    double power, lambda;
+    *out = *o;
+    if (o->smoothness == 0.0) return FEN_OK;
+    const fen_status status =
+        fenp_smoothness(o->smoothness, sample->p, sample->weight_sum, &power, &lambda, err);
+    if (status != FEN_OK) return status;
+    out->power = fen_value(power);
+    out->lambda = fen_value(lambda);
     return FEN_OK;
 }

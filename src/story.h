@@ -8,7 +8,8 @@
 typedef struct fenp_strategy {
     const fenp_solver *solver;
     const char *why;               /* the solver                                        */
-    int     gammas, lambdas;       /* points to try; 1 and 1: nothing to select         */
+    const fenp_solver *rescue;     /* takes over where solver stalls; NULL: nobody       */
+    int     gammas, lambdas, powers;   /* values to try; 1, 1 and 1: nothing to select  */
     int     widen;                 /* the gamma grid may grow past its ends             */
     int64_t coarse_rows;           /* all gammas are tried on so many rows; 0: skipped  */
     int64_t rows;                  /* the final scores are computed on so many          */
@@ -19,18 +20,27 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
                               const fenp_size *size, fenp_strategy *out, fen_error *err);
 /* K of --select kfold:K, else 0. */
 int64_t    fenp_folds(const fen_options *o);
-/* A few lambdas are scored faster by one factorisation each than by a spectrum. */
-int        fenp_scores_by_cholesky(int64_t lambdas, int primal, int64_t folds);
+/* A few ridge settings are scored faster by one factorisation each than by a spectrum. */
+int        fenp_scores_by_cholesky(const fenp_size *size, int64_t settings, int primal,
+                                   int64_t folds);
 /* Work area of the scores of one gamma; -1: beyond what LAPACK or memory can hold. */
-int64_t    fenp_scoring_bytes(const fenp_size *size, int64_t lambdas, int64_t folds, int primal);
+int64_t    fenp_scoring_bytes(const fenp_size *size, int64_t settings, int64_t folds, int primal);
 /* FEN_MEMORY with advice if the strategy does not fit o->memory_limit_bytes or the machine. */
 fen_status fenp_strategy_fits(const fenp_strategy *strategy, const fen_options *o,
                               const fenp_size *size, fen_error *err);
 
+/* What --smoothness stands for is put in the place of power and lambda. */
+fen_status fenp_settle(const fen_options *o, const fenp_sample *sample, fen_options *out,
+                       fen_error *err);
+/* The size of a problem with the smallest power that o may lead to. */
+fenp_size  fenp_size_of(const fenp_sample *sample, const fen_options *o);
+/* Powers to be tried; room for FEN_VALUES_MAX. */
+int        fenp_list_powers(const fen_options *o, double *powers);
+
 /* ---- select.c: kernel and lambda, chosen or as given ------------------------------- */
 typedef struct fenp_chosen {
     fenp_kernel kernel;
-    double lambda;
+    double lambda, power;
     fenp_selection selection;      /* grid is owned by whoever holds this               */
 } fenp_chosen;
 fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fen_kernel *kernel,
@@ -40,8 +50,12 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fe
 /* Gammas that are scored side by side, each with a work area of its own. */
 int        fenp_gammas_at_once(int64_t rows, int gammas);
 
+/* ---- fit.c ---- */
+/* The dual vectors that a model of a power below 1 carries while it is being made. */
+int64_t    fenp_tangent_bytes(const fenp_size *size);
+
 /* ---- smoothness.c: --smoothness s for d features and n rows; FEN_BAD_CALL: s is unfit ---- */
-fen_status fenp_smoothness(double s, int64_t d, int64_t n, double *power, double *lambda,
+fen_status fenp_smoothness(double s, int64_t d, double n, double *power, double *lambda,
                            fen_error *err);
 
 /* ---- certify.c: the certificate of every target from its definition ---------------- */

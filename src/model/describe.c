@@ -81,11 +81,11 @@ static json_t *verdict(const fen_model *m, int64_t t)
 {
     return json_string(fen_verdict_text(m->certificate[t].verdict));
 }
-/* The weight with which an ordinary ridge penalty lambda2 ||f||^2 has the same solution. */
+/* The weight with which an ordinary ridge penalty lambda2 ||f||^2 has the same solution; null
+ * where no finite one has (f = 0). */
 static json_t *lambda2(const fen_model *m, int64_t t)
 {
-    double to_square = m->power == 2 ? 1 : pow(m->certificate[t].norm, m->power - 2);
-    return fenp_json_number(m->power / 2 * m->lambda * to_square);
+    return fenp_json_number(m->power == 2 ? m->lambda : 1 / (2 * m->coef_scale[t]));
 }
 static json_t *train_rmse(const fen_model *m, int64_t t)
 {
@@ -142,6 +142,7 @@ static json_t *grid(const fenp_selection *s)
         json_t *point = json_object();
         failed = set_number(point, "gamma", s->grid[i].gamma) |
                  set_number(point, "lambda", s->grid[i].lambda) |
+                 set_number(point, "power", s->grid[i].power) |
                  set_number(point, "score", s->grid[i].score);
         failed |= json_array_append_new(array, point);
     }

@@ -38,11 +38,12 @@ fen_status fenp_file_open(const fen_model *m, int64_t inputs, fenp_file *file, f
     matrix(file, "dual", m->targets, m->n, m->dual, 1);
     vector(file, "coef_scale", m->targets, m->coef_scale, 1);
     vector(file, "offset", m->targets, m->offset, 1);
+    matrix(file, "tangents", m->targets * m->tangent_count, m->n, m->tangents, 1);
     vector(file, "prepare.fill", inputs, file->fill, 1);
     vector(file, "prepare.center", inputs, file->center, 1);
     vector(file, "prepare.scale", inputs, file->scale, 1);
     matrix(file, "certificate", m->targets, FENP_CERTIFICATE_NUMBERS, file->certificate, 0);
-    matrix(file, "selection.grid", m->selection.count, 3, (double *)m->selection.grid, 0);
+    matrix(file, "selection.grid", m->selection.count, 4, (double *)m->selection.grid, 0);
     return FEN_OK;
 }
 

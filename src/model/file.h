@@ -6,9 +6,9 @@
 #include "model/tensors.h"
 
 #define FENP_FORMAT_FAMILY "fenchel-model-"
-#define FENP_FORMAT        FENP_FORMAT_FAMILY "1"
+#define FENP_FORMAT        FENP_FORMAT_FAMILY "2"
 
-_Static_assert(sizeof(fenp_score) == 3 * sizeof(double), "the grid is an array of doubles");
+_Static_assert(sizeof(fenp_score) == 4 * sizeof(double), "the grid is an array of doubles");
 
 typedef struct fenp_array {
     const char *name;

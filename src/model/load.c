@@ -169,6 +169,7 @@ static fen_status make_model(const fenp_tensors *in, fen_model **model, fen_erro
     const fenp_tensor *inputs = fenp_tensor_find(in, "inputs");
     const fenp_tensor *weights = fenp_tensor_find(in, "weights");
     const fenp_tensor *grid = fenp_tensor_find(in, "selection.grid");
+    const fenp_tensor *tangents = fenp_tensor_find(in, "tangents");
     if (!dual || dual->rank != 2 || dual->shape[0] < 1 || dual->shape[1] < 1)
         return fenp_damaged(in, "dual", "is missing or empty", err);
     int64_t targets = dual->shape[0], n = dual->shape[1];
@@ -180,6 +181,8 @@ static fen_status make_model(const fenp_tensors *in, fen_model **model, fen_erro
     m->selection.count = grid ? grid->shape[0] : 0;
     fen_status status = make_room(inputs, &m->inputs, err);
     if (status == FEN_OK) status = make_room(weights, &m->weights, err);
+    m->tangent_count = tangents ? tangents->shape[0] / targets : 0;
+    if (status == FEN_OK) status = make_room(tangents, &m->tangents, err);
     if (status == FEN_OK) status = make_room(grid, &scores, err);
     m->selection.grid = (fenp_score *)scores;
     return status;
@@ -261,6 +264,8 @@ static fen_status read_model(const fenp_tensors *in, fen_model *m, fenp_file *fi
         status = read_array(in, &file->array[i], err);
     if (status == FEN_OK) fenp_file_give_certificate(file, m);
     if (status == FEN_OK) status = read_metadata(in, m, err);
+    if (status == FEN_OK && (m->tangents != NULL) != (m->power < 1))
+        status = fenp_damaged(in, "tangents", "belong to powers below 1 and only to them", err);
     if (status == FEN_OK) status = read_preparation(in, file, m, err);
     return status;
 }

@@ -34,6 +34,7 @@ void fen_model_free(fen_model *model)
     free(model->dual);
     free(model->coef_scale);
     free(model->offset);
+    free(model->tangents);
     free(model->certificate);
     free(model->selection.grid);
     free(model);

@@ -8,9 +8,9 @@
 #include "kernel/gram.h"
 
 /* One line of the selection table. */
-typedef struct fenp_score { double gamma, lambda, score; } fenp_score;
+typedef struct fenp_score { double gamma, lambda, power, score; } fenp_score;
 
-/* How gamma and lambda were chosen; kind NULL: they were given. */
+/* How gamma, lambda and power were chosen. */
 typedef struct fenp_selection {
     char        kind[16];         /* "loo", "gcv", "kfold:10"; "" when given           */
     int64_t     rows;             /* rows the scores were computed on                  */
@@ -30,8 +30,12 @@ struct fen_model {
     double     *inputs;                     /* n x p; NULL for linear and precomputed  */
     double     *weights;                    /* targets x p for linear, else NULL       */
     double     *dual;                       /* targets x n: u                          */
-    double     *coef_scale;                 /* targets: c = coef_scale u               */
+    double     *coef_scale;                 /* targets: c = coef_scale u; 0: f = 0     */
     double     *offset;                     /* targets: b                              */
+    int64_t     tangent_count;              /* of each target; 0 for power >= 1        */
+    double     *tangents;                   /* targets x tangent_count x n dual vectors
+                                               that bound the objective where it is not
+                                               convex, else NULL                       */
     fen_certificate *certificate;           /* targets                                 */
     fenp_selection selection;
     char        method[32];

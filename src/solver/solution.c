@@ -7,22 +7,37 @@
 
 #include "solver/solver.h"
 
-void fenp_solution_set(const fenp_problem *problem, const double *c, const double *kc,
-                       fenp_solution *out)
+/* Beyond this c the residual is y - b to the last digit, whatever the coefficients. */
+static const double HUGE_C = 1e150;
+
+void fenp_solution_set(const fenp_problem *problem, int64_t t, const fenp_root *root,
+                       const double *c, const double *kc, fenp_solution *out)
 {
     const fenp_sample *sample = problem->sample;
     const int64_t n = sample->n, p = sample->p;
-    for (int64_t t = 0; t < sample->targets; t++) {
-        double b = 0.0;
-        for (int64_t i = 0; i < n; i++) {
-            out->dual[t * n + i] = 2.0 * problem->lambda * c[t * n + i];
-            b += sample->w[i] * (sample->y[t * n + i] - kc[t * n + i]);
-        }
-        out->offset[t] = problem->bias ? b : 0.0;
-        if (out->weights)
-            cblas_dgemv(CblasRowMajor, CblasTrans, (int)n, (int)p, 1.0, sample->x, (int)p,
-                        c + t * n, 1, 0.0, out->weights + t * p, 1);
-    }
+    const double *y = sample->y + t * n;
+    double *u = out->dual + t * n, b = 0.0;
+    for (int64_t i = 0; i < n; i++) b += sample->w[i] * (y[i] - kc[i]);
+    out->offset[t] = problem->bias ? b : 0.0;
+    for (int64_t i = 0; i < n; i++)
+        u[i] = root->c < HUGE_C ? 2.0 * root->lambda2 * c[i]
+                                : 2.0 * sample->w[i] * (y[i] - out->offset[t]);
+    out->scale[t] = 1.0 / (2.0 * root->lambda2);
+    if (out->weights)
+        cblas_dgemv(CblasRowMajor, CblasTrans, (int)n, (int)p, 1.0, sample->x, (int)p, c, 1, 0.0,
+                    out->weights + t * p, 1);
+}
+
+static int64_t roots_doubles(int64_t targets)
+{
+    return (targets * (int64_t)sizeof(fenp_root) + 7) / 8;
+}
+
+int64_t fenp_roots_bytes(int64_t targets) { return fenp_arena_bytes(roots_doubles(targets)); }
+
+fenp_root *fenp_roots_new(fenp_arena *arena, int64_t targets)
+{
+    return (fenp_root *)fenp_arena_doubles(arena, roots_doubles(targets));
 }
 
 fen_status fenp_lambda_drowns(const fenp_problem *problem, const char *matrix, double least,

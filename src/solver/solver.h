@@ -7,32 +7,43 @@
 #include "base/arena.h"
 #include "data/prepare.h"
 #include "kernel/gram.h"
+#include "solver/curve.h"
 
-/* sum w_i loss(y_i, f(x_i) + b) + lambda ||f||^2 over one prepared sample. */
+/* sum w_i loss(y_i, f(x_i) + b) + lambda ||f||^power over one prepared sample. */
 typedef struct fenp_problem {
     const fenp_sample *sample;
     const fen_loss *loss;
     fenp_kernel kernel;
-    double lambda;
+    double lambda, power;
     int    bias;
+    double gap;                /* relative, that the search for a global minimum aims at */
 } fenp_problem;
 
 /* Where sweeps leave the current iterate. */
 typedef struct fenp_solution {
-    double *dual;              /* targets x n: u_i = w_i z_i, c = u / (2 lambda)        */
+    double *dual;              /* targets x n: u_i = w_i z_i, c = scale u               */
+    double *scale;             /* targets: 1 / (2 lambda2); 0 at f = 0                  */
     double *offset;            /* targets: b                                            */
     double *weights;           /* targets x p for linear kernels, else NULL             */
+    double *tangents;          /* power < 1: targets x FENP_NODES_MAX x n dual vectors
+                                  that bound the objective from below, zeroed by the
+                                  caller; else NULL                                     */
 } fenp_solution;
 
-/* u = 2 lambda c, b = sum w (y - K c), weights = X'c from c and K c (targets x n). */
-void fenp_solution_set(const fenp_problem *problem, const double *c, const double *kc,
-                       fenp_solution *out);
+/* u = 2 lambda2 c, b = sum w (y - K c), weights = X'c of one target from its c and K c. */
+void fenp_solution_set(const fenp_problem *problem, int64_t target, const fenp_root *root,
+                       const double *c, const double *kc, fenp_solution *out);
+
+/* One root per target, in an arena. */
+int64_t    fenp_roots_bytes(int64_t targets);
+fenp_root *fenp_roots_new(fenp_arena *arena, int64_t targets);
 
 /* FEN_BAD_CALL: the factorisation of matrix broke down; least is a lambda that would do. */
 fen_status fenp_lambda_drowns(const fenp_problem *problem, const char *matrix, double least,
                               fen_error *err);
 
-typedef struct fenp_size { int64_t n, p, targets; int bias; } fenp_size;
+/* power: the smallest that occurs. */
+typedef struct fenp_size { int64_t n, p, targets; int bias; double power; } fenp_size;
 
 typedef struct fenp_solver {
     const char *name, *help;

@@ -12,7 +12,8 @@
 static int64_t dual_doubles_bytes(int64_t n, int64_t targets, int bias)
 {
     return fenp_arena_bytes(fenp_fold_doubles(n, bias)) + fenp_arena_bytes(n) * 2 +
-           2 * fenp_arena_bytes(n * targets) + fenp_arena_bytes(fenp_eigen_work(n));
+           2 * fenp_arena_bytes(n * targets) + fenp_arena_bytes(targets) +
+           fenp_arena_bytes(fenp_eigen_work(n));
 }
 
 int64_t fenp_spectrum_bytes(const fenp_size *size, int primal)
@@ -23,7 +24,8 @@ int64_t fenp_spectrum_bytes(const fenp_size *size, int primal)
     if (!primal) return fenp_arena_bytes(n * n) + dual_doubles_bytes(n, size->targets, size->bias);
     return 2 * fenp_arena_bytes(n * p) + fenp_arena_bytes(p * p) + fenp_arena_bytes(p) +
            fenp_arena_bytes(p * size->targets) + fenp_arena_bytes(n * size->targets) +
-           fenp_arena_bytes(fenp_fold_doubles(n, 0)) + fenp_arena_bytes(fenp_eigen_work(p));
+           fenp_arena_bytes(size->targets) + fenp_arena_bytes(fenp_fold_doubles(n, 0)) +
+           fenp_arena_bytes(fenp_eigen_work(p));
 }
 
 static void drop_rounding(double *d, int64_t rank, int64_t n)
@@ -53,6 +55,7 @@ fen_status fenp_spectrum_of_matrix(fenp_arena *arena, const double *w, const dou
     double *diag = fenp_arena_doubles(arena, n);
     out->ty = fenp_arena_doubles(arena, n * targets);
     out->y = fenp_arena_doubles(arena, n * targets);
+    out->rest = fenp_arena_doubles(arena, targets);
     double *work = fenp_arena_doubles(arena, fenp_eigen_work(n));
     const int64_t m = out->rank = out->fold.m;
     for (int64_t i = 0; i < n; i++) diag[i] = a[i + i * n];
@@ -65,6 +68,7 @@ fen_status fenp_spectrum_of_matrix(fenp_arena *arena, const double *w, const dou
         for (int64_t i = 0; i < n; i++) out->y[t * n + i] = out->fold.s[i] * y[t * n + i];
         cblas_dgemv(CblasColMajor, CblasTrans, (int)n, (int)m, 1.0, a, (int)n, out->y + t * n, 1,
                     0.0, out->ty + t * m, 1);
+        out->rest[t] = 0.0; /* U and, with bias, the constant span everything */
     }
     return FEN_OK;
 }
@@ -89,6 +93,16 @@ static void centre(const fenp_problem *problem, const double *s, double *z, doub
     }
 }
 
+/* |y - U (ty / d)|^2: what no linear function explains. residual: n, share: rank doubles. */
+static double left_over(const fenp_spectrum *e, int64_t t, double *residual, double *share)
+{
+    const int n = (int)e->n, r = (int)e->rank;
+    memcpy(residual, e->y + t * e->n, (size_t)n * sizeof(double));
+    for (int64_t j = 0; j < r; j++) share[j] = e->d[j] > 0.0 ? e->ty[t * r + j] / e->d[j] : 0.0;
+    cblas_dgemv(CblasColMajor, CblasNoTrans, n, r, -1.0, e->basis, n, share, 1, 1.0, residual, 1);
+    return cblas_ddot(n, residual, 1, residual, 1);
+}
+
 static fen_status make_primal(fenp_arena *arena, const fenp_problem *problem, fenp_spectrum *out,
                               fen_error *err)
 {
@@ -102,6 +116,7 @@ static fen_status make_primal(fenp_arena *arena, const fenp_problem *problem, fe
     out->d = fenp_arena_doubles(arena, p);
     out->ty = fenp_arena_doubles(arena, p * targets);
     out->y = fenp_arena_doubles(arena, n * targets);
+    out->rest = fenp_arena_doubles(arena, targets);
     double *work = fenp_arena_doubles(arena, fenp_eigen_work(p));
     centre(problem, out->fold.s, z, out->y);
     cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)p, (int)n, 1.0, z, (int)n, 0.0,
@@ -113,6 +128,7 @@ static fen_status make_primal(fenp_arena *arena, const fenp_problem *problem, fe
                 out->rotation, (int)p, 0.0, out->basis, (int)n);
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)p, (int)targets, (int)n, 1.0,
                 out->basis, (int)n, out->y, (int)n, 0.0, out->ty, (int)p);
+    for (int64_t t = 0; t < targets; t++) out->rest[t] = left_over(out, t, z, work);
     return FEN_OK;
 }
 
@@ -129,4 +145,16 @@ fen_status fenp_spectrum_make(fenp_arena *arena, const fenp_problem *problem, in
     if (status != FEN_OK) return status;
     return fenp_spectrum_of_matrix(arena, sample->w, sample->y, sample->n, sample->targets,
                                    problem->bias, a, out, err);
+}
+
+fenp_curve fenp_spectrum_curve(const fenp_spectrum *e, int64_t target, double *q,
+                               fenp_measure *measure)
+{
+    const double *ty = e->ty + target * e->rank;
+    for (int64_t j = 0; j < e->rank; j++) {
+        const double square = ty[j] * ty[j];
+        q[j] = !e->primal ? square : e->d[j] > 0.0 ? square / e->d[j] : 0.0;
+    }
+    *measure = (fenp_measure){ .d = e->d, .q = q, .count = e->rank, .rest = e->rest[target] };
+    return fenp_measure_curve(measure, e->n);
 }

@@ -18,6 +18,7 @@ typedef struct fenp_spectrum {
     double   *basis;           /* n x rank, column-major, ld n                          */
     double   *ty;              /* rank x targets                                        */
     double   *y;               /* n x targets: what the basis explains (Sy, centred)    */
+    double   *rest;            /* targets: |y|^2 outside the span of the basis          */
     double   *rotation;        /* primal: Q, rank x rank; dual: NULL                    */
     fenp_fold fold;
 } fenp_spectrum;
@@ -29,4 +30,7 @@ fen_status fenp_spectrum_make(fenp_arena *arena, const fenp_problem *problem, in
 fen_status fenp_spectrum_of_matrix(fenp_arena *arena, const double *w, const double *y, int64_t n,
                                    int64_t targets, int bias, double *a, fenp_spectrum *out,
                                    fen_error *err);
+/* The curve of one target (curve.h); q: rank doubles that live as long as the curve. */
+fenp_curve fenp_spectrum_curve(const fenp_spectrum *spectrum, int64_t target, double *q,
+                               fenp_measure *measure);
 #endif
