@@ -1,0 +1,170 @@
+/* moments.c -- see moments.h
+ *
+ * Method. Each tile of rows of [Z, y - shift, 1] is scaled by the roots of its weights and
+ *   goes into G by one dsyrk. shift is the mean of y over the first tile: y = 1e9 + noise
+ *   keeps its digits. |phi(x)| = 1, so that centring Z costs at most one of them.
+ * Special cases. Eigenvalues below the rounding of G count as zero, with all of y along
+ *   them: that is loss which no weight vector touches.
+ * Accuracy. BLAS sums a tile in blocks, tiles are added one by one: relative to the largest
+ *   eigenvalue about eps times the number of tiles at worst.
+ * Cost. columns^2 flops per row beside the features; 9 columns^3 for the spectrum. */
+#include "feature/moments.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/linalg.h"
+
+int64_t fenp_moments_bytes(int64_t columns, int64_t targets)
+{
+    const int64_t order = columns + targets + 1;
+    if (fenp_bytes(order, order + FENP_TILE_ROWS, sizeof(double)) < 0) return -1;
+    return fenp_arena_bytes(order * order) + fenp_arena_bytes(targets) +
+           fenp_arena_bytes(FENP_TILE_ROWS * order);
+}
+
+void fenp_moments_open(fenp_arena *arena, int64_t columns, int64_t targets, int bias,
+                       fenp_moments *out)
+{
+    const int64_t order = columns + targets + 1;
+    *out = (fenp_moments){ .columns = columns, .targets = targets, .order = order, .bias = bias };
+    out->gram = fenp_arena_doubles(arena, order * order);
+    out->shift = fenp_arena_doubles(arena, targets);
+    out->tile = fenp_arena_doubles(arena, FENP_TILE_ROWS * order);
+    memset(out->gram, 0, (size_t)(order * order) * sizeof(double));
+    memset(out->shift, 0, (size_t)targets * sizeof(double));
+}
+
+/* ---- gathering -------------------------------------------------------------------------- */
+
+static void choose_shift(fenp_moments *m, const fenp_sample *block, int64_t rows)
+{
+    for (int64_t t = 0; t < m->targets; t++) {
+        const double *y = block->y + t * block->n;
+        double sum = 0.0, weight = 0.0;
+        for (int64_t i = 0; i < rows; i++) {
+            sum += block->w[i] * (y[i] - y[0]);
+            weight += block->w[i];
+        }
+        m->shift[t] = y[0] + sum / weight;
+    }
+}
+
+static int all_one(const double *w, int64_t rows)
+{
+    for (int64_t i = 0; i < rows; i++)
+        if (w[i] != 1.0) return 0;
+    return 1;
+}
+
+/* The columns behind the features, then the roots of the weights on all of them. */
+static void finish_tile(fenp_moments *m, const fenp_sample *block, int64_t first, int64_t rows)
+{
+    const double *w = block->w + first;
+    double *y = m->tile + m->columns * FENP_TILE_ROWS;
+    for (int64_t t = 0; t < m->targets; t++)
+        for (int64_t i = 0; i < rows; i++)
+            y[t * FENP_TILE_ROWS + i] = block->y[t * block->n + first + i] - m->shift[t];
+    for (int64_t i = 0; i < rows; i++) y[m->targets * FENP_TILE_ROWS + i] = 1.0;
+    if (all_one(w, rows)) return;
+#pragma omp parallel for
+    for (int64_t j = 0; j < m->order; j++)
+        for (int64_t i = 0; i < rows; i++) m->tile[j * FENP_TILE_ROWS + i] *= sqrt(w[i]);
+}
+
+void fenp_moments_add(fenp_moments *m, const double *omega, const fenp_sample *block)
+{
+    for (int64_t first = 0; first < block->n; first += FENP_TILE_ROWS) {
+        const int64_t left = block->n - first, rows = left < FENP_TILE_ROWS ? left : FENP_TILE_ROWS;
+        if (m->rows == 0 && m->bias) choose_shift(m, block, rows);
+        fenp_fourier_map(omega, m->columns, block->x + first * block->p, block->p, rows, m->tile,
+                         FENP_TILE_ROWS);
+        finish_tile(m, block, first, rows);
+        cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)m->order, (int)rows, 1.0, m->tile,
+                    FENP_TILE_ROWS, 1.0, m->gram, (int)m->order);
+        m->rows += rows;
+    }
+}
+
+void fenp_moments_close(fenp_moments *m)
+{
+    const int64_t order = m->order, last = order - 1;
+    const double weight = m->gram[last * (order + 1)];
+    for (int64_t j = 0; j < order; j++)
+        for (int64_t i = j; i < order; i++) m->gram[i + j * order] /= weight;
+    for (int64_t j = 0; m->bias && j < last; j++) {
+        const double mean = m->gram[last + j * order];
+        for (int64_t i = j; i < last; i++)
+            m->gram[i + j * order] -= mean * m->gram[last + i * order];
+    }
+}
+
+/* ---- the spectrum ----------------------------------------------------------------------- */
+
+int64_t fenp_moments_spectrum_bytes(int64_t columns, int64_t targets)
+{
+    if (!fenp_eigen_possible(columns)) return -1;
+    return fenp_arena_bytes(columns * columns) + fenp_arena_bytes(columns) +
+           fenp_arena_bytes(columns * targets) + fenp_arena_bytes(targets) +
+           fenp_arena_bytes(fenp_eigen_work(columns));
+}
+
+static void drop_rounding(const fenp_moments *m, fenp_spectrum *e)
+{
+    const double tiles = (double)(m->rows / FENP_TILE_ROWS + m->columns);
+    const double floor = DBL_EPSILON * tiles * fmax(e->d[e->rank - 1], 0.0);
+    for (int64_t j = 0; j < e->rank; j++) {
+        if (e->d[j] > floor) continue;
+        e->d[j] = 0.0;
+        for (int64_t t = 0; t < e->targets; t++) e->ty[j + t * e->rank] = 0.0;
+    }
+}
+
+/* |y|^2 that the columns leave: n yy - sum ty^2 / d, which rounding may make negative */
+static double left_over(const fenp_moments *m, const fenp_spectrum *e, int64_t t)
+{
+    long double rest = (long double)m->rows * fenp_moments_yy(m, t);
+    for (int64_t j = 0; j < e->rank; j++)
+        if (e->d[j] > 0.0)
+            rest -= (long double)e->ty[j + t * e->rank] * e->ty[j + t * e->rank] / e->d[j];
+    return fmax((double)rest, 0.0);
+}
+
+fen_status fenp_moments_spectrum(fenp_arena *arena, const fenp_moments *m, fenp_spectrum *out,
+                                 fen_error *err)
+{
+    const int64_t r = m->columns, n = m->rows;
+    *out = (fenp_spectrum){ .primal = 1, .n = n, .rank = r, .targets = m->targets };
+    out->rotation = fenp_arena_doubles(arena, r * r);
+    out->d = fenp_arena_doubles(arena, r);
+    out->ty = fenp_arena_doubles(arena, r * m->targets);
+    out->rest = fenp_arena_doubles(arena, m->targets);
+    double *work = fenp_arena_doubles(arena, fenp_eigen_work(r));
+    for (int64_t j = 0; j < r; j++)
+        for (int64_t i = j; i < r; i++)
+            out->rotation[i + j * r] = (double)n * m->gram[i + j * m->order];
+    const fen_status status = fenp_eigen(r, out->rotation, r, out->d, work, err);
+    if (status != FEN_OK) return status;
+    for (int64_t t = 0; t < m->targets; t++)
+        cblas_dgemv(CblasColMajor, CblasTrans, (int)r, (int)r, (double)n, out->rotation, (int)r,
+                    fenp_moments_zy(m, t), (int)m->order, 0.0, out->ty + t * r, 1);
+    drop_rounding(m, out);
+    for (int64_t t = 0; t < m->targets; t++) out->rest[t] = left_over(m, out, t);
+    return FEN_OK;
+}
+
+void fenp_moments_weights(const fenp_moments *m, const fenp_spectrum *e, int64_t target, double c,
+                          double *weights, double *offset)
+{
+    const int64_t r = e->rank;
+    const double *ty = e->ty + target * r, *means = fenp_moments_means(m);
+    memset(weights, 0, (size_t)r * sizeof(double));
+    for (int64_t j = 0; j < r; j++)
+        if (ty[j] != 0.0)
+            cblas_daxpy((int)r, ty[j] / (e->d[j] + c), e->rotation + j * r, 1, weights, 1);
+    *offset = 0.0;
+    if (m->bias)
+        *offset = m->shift[target] + (means[(m->columns + target) * m->order] -
+                                      cblas_ddot((int)r, means, (int)m->order, weights, 1));
+}

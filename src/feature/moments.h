@@ -1,0 +1,49 @@
+/* moments.h -- what a fit on features needs to know of the rows, whatever their number
+ *
+ *     G = M'WM,   M = [Z, y - shift, 1],  Z: features, W: sample weights
+ *
+ * gathered tile by tile. Centred, it is the covariance of features and targets, and its
+ * eigendecomposition the primal spectrum of the rows (spectrum.h) without its basis: every
+ * (lambda, power) costs O(columns) from there on. Memory (columns + targets + 1)^2 and a
+ * tile. */
+#ifndef FENP_MOMENTS_H
+#define FENP_MOMENTS_H
+#include "feature/fourier.h"
+#include "solver/spectrum.h"
+
+enum { FENP_TILE_ROWS = 2048 };    /* long enough for dsyrk, 5 MB for 300 columns       */
+
+typedef struct fenp_moments {
+    int64_t columns, targets, order;   /* order = columns + targets + 1                 */
+    int64_t rows;
+    int     bias;                  /* y is shifted, and centred in the end               */
+    double *gram;                  /* order x order, lower triangle                      */
+    double *shift;                 /* targets: near the mean, so that nothing cancels    */
+    double *tile;                  /* FENP_TILE_ROWS x order, column-major               */
+} fenp_moments;
+
+int64_t fenp_moments_bytes(int64_t columns, int64_t targets);
+void    fenp_moments_open(fenp_arena *arena, int64_t columns, int64_t targets, int bias,
+                          fenp_moments *out);
+/* The rows of a prepared block, w as written. */
+void    fenp_moments_add(fenp_moments *m, const double *omega, const fenp_sample *block);
+/* After the last row, once: weights sum to 1; with bias features and targets are centred
+ * and their means stand in the last row of G (those of y less shift). */
+void    fenp_moments_close(fenp_moments *m);
+
+/* Columns of the closed G. */
+static inline const double *fenp_moments_zy(const fenp_moments *m, int64_t target)
+{ return m->gram + (m->columns + target); }               /* stride m->order             */
+static inline const double *fenp_moments_means(const fenp_moments *m)
+{ return m->gram + (m->order - 1); }                      /* stride m->order             */
+static inline double fenp_moments_yy(const fenp_moments *m, int64_t target)
+{ return m->gram[(m->columns + target) * (m->order + 1)]; }
+
+int64_t    fenp_moments_spectrum_bytes(int64_t columns, int64_t targets);
+/* n, rank = columns, d, rotation, ty and rest; no basis, no y. */
+fen_status fenp_moments_spectrum(fenp_arena *arena, const fenp_moments *m, fenp_spectrum *out,
+                                 fen_error *err);
+/* weights (columns) = Q (ty / (d + c)) and b of one target; c = INFINITY: f = 0. */
+void       fenp_moments_weights(const fenp_moments *m, const fenp_spectrum *spectrum,
+                                int64_t target, double c, double *weights, double *offset);
+#endif
