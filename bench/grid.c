@@ -1,8 +1,9 @@
-/* grid.c -- 25 lambdas with exact leave-one-out beside one bare eigendecomposition
+/* grid.c -- a grid with exact leave-one-out beside one bare eigendecomposition
  *
- *     bench_grid DATA GAMMA        jobs: select, dsyevd
+ *     bench_grid DATA GAMMA [POWER LAMBDA]        jobs: select, dsyevd
  *
- * select: fen_select with one gamma and the automatic grid of lambdas.
+ * select: fen_select with one gamma and the automatic grid of lambdas (25), or the grids of
+ *         powers and lambdas that are named.
  * dsyevd: eigenvalues and eigenvectors of the same kernel matrix, which is made outside of
  *         the measured time. (The matrix matters: divide and conquer deflates.) */
 #include "data/prepare.h"
@@ -72,11 +73,15 @@ int main(int argc, char **argv)
     grid_data d = { .options = fen_options_default() };
     fenp_prep *prep = NULL;
     fen_error err;
-    if (argc != 3) {
-        fprintf(stderr, "usage: bench_grid DATA GAMMA\n");
+    if (argc != 3 && argc != 5) {
+        fprintf(stderr, "usage: bench_grid DATA GAMMA [POWER LAMBDA]\n");
         return EXIT_FAILURE;
     }
     must(fen_options_set(&d.options, "gamma", argv[2], &err), &err);
+    if (argc == 5) {
+        must(fen_options_set(&d.options, "power", argv[3], &err), &err);
+        must(fen_options_set(&d.options, "lambda", argv[4], &err), &err);
+    }
     must(fen_table_read(argv[1], &d.options, NULL, &d.table, &err), &err);
     must(fenp_prep_learn(d.table, &d.options, &prep, &d.sample, &err), &err);
     const int code = serve(jobs, sizeof jobs / sizeof *jobs, &d);
