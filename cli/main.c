@@ -11,7 +11,7 @@
 
 /* clang-format off */
 const command *const commands[] = {
-    &command_fit, &command_predict, &command_select, &command_verify,
+    &command_fit, &command_predict, &command_select, &command_path, &command_verify,
     &command_plan, &command_generate, &command_convert, &command_info, NULL
 };
 

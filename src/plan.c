@@ -22,7 +22,7 @@
 #include "story.h"
 
 enum { SMALLEST = 300, COARSE = 2000, SMALL = 2500, FINE = 4000, ASKED = 8000 };
-enum { AUTO_GAMMAS = 10, AUTO_LAMBDAS = 25, NEIGHBOURS = 3, FEW_SETTINGS = 8 };
+enum { AUTO_GAMMAS = 10, NEIGHBOURS = 3, FEW_SETTINGS = 8 };
 enum { EIGEN_ROWS = 800 }; /* up to which one eigendecomposition takes a tenth of a second */
 static const double AUTO_POWERS[] = { 0.5, 1.0, 1.5, 2.0, 3.0 };
 
@@ -197,7 +197,7 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
     double powers[FEN_VALUES_MAX];
     fenp_strategy s = { .solver = solver, .rescue = rescue, .why = solver->help };
     s.gammas = kernel->uses_gamma ? points(&o->gamma, searching ? AUTO_GAMMAS : 1) : 1;
-    s.lambdas = points(&o->lambda, searching ? AUTO_LAMBDAS : 1);
+    s.lambdas = points(&o->lambda, searching ? FENP_AUTO_LAMBDAS : 1);
     s.powers = fenp_list_powers(o, powers);
     if (!searching && (s.gammas > 1 || s.lambdas > 1 || s.powers > 1))
         return fenp_fail(err, FEN_BAD_CALL,

@@ -96,8 +96,8 @@ static double shrinkage_unit(const fenp_sample *all, double unit, double power)
 
 /* --as sklearn: alpha = n lambda, n the sum of the weights of all rows, whatever part of
  * them is being scored. */
-static void list_lambdas(const fen_options *o, const fenp_kernel *kernel, const fenp_sample *all,
-                         int wanted, double power, double *lambdas)
+void fenp_list_lambdas(const fen_options *o, const fenp_kernel *kernel, const fenp_sample *all,
+                       int wanted, double power, double *lambdas)
 {
     const double divisor = strcmp(o->as, "sklearn") == 0 ? all->weight_sum : 1.0;
     if (o->lambda.choice == FEN_GIVEN)
@@ -119,7 +119,7 @@ static void list_settings(const search *s, const fenp_kernel *kernel, fenp_setti
     double powers[FEN_VALUES_MAX], lambdas[FEN_VALUES_MAX];
     const int count = fenp_list_powers(s->o, powers), wanted = s->strategy->lambdas;
     for (int m = 0; m < count; m++) {
-        list_lambdas(s->o, kernel, s->all, wanted, powers[m], lambdas);
+        fenp_list_lambdas(s->o, kernel, s->all, wanted, powers[m], lambdas);
         for (int l = 0; l < wanted; l++)
             points[m * wanted + l] = (fenp_setting){ lambdas[l], powers[m] };
     }
@@ -334,7 +334,7 @@ static fen_status choose(const fenp_sample *sample, const fen_options *o, const 
         double powers[FEN_VALUES_MAX];
         fenp_list_powers(o, powers);
         chosen.power = powers[0];
-        list_lambdas(o, &chosen.kernel, sample, 1, chosen.power, &chosen.lambda);
+        fenp_list_lambdas(o, &chosen.kernel, sample, 1, chosen.power, &chosen.lambda);
         *out = chosen;
         return FEN_OK;
     }

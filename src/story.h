@@ -47,6 +47,11 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fe
                        const fenp_strategy *strategy, fenp_chosen *out, const fenp_task *task,
                        fen_error *err);
 
+/* Lambdas to be tried with a power: those given, 1/n (wanted 1), or an automatic grid. */
+enum { FENP_AUTO_LAMBDAS = 25 };
+void       fenp_list_lambdas(const fen_options *o, const fenp_kernel *kernel,
+                             const fenp_sample *all, int wanted, double power, double *lambdas);
+
 /* Gammas that are scored side by side, each with a work area of its own. */
 int        fenp_gammas_at_once(int64_t rows, int gammas);
 

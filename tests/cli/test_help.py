@@ -11,14 +11,16 @@ import unittest
 
 from tool import ToolTest
 
-COMMANDS = ("fit", "predict", "select", "verify", "plan", "generate", "convert", "info")
+COMMANDS = ("fit", "predict", "select", "path", "verify", "plan", "generate", "convert", "info")
 LEARN = {"target", "weights", "format", "index-base", "missing", "text", "loss", "kernel", "gamma",
-         "degree", "coef0", "lambda", "as", "no-bias", "scale", "select", "engine", "tolerance",
+         "degree", "coef0", "lambda", "power", "as", "no-bias", "scale", "select", "tolerance",
          "seed", "threads", "memory"}
+ONE = LEARN | {"engine", "smoothness"}      # what ends in one setting
 READ = {"format", "index-base", "missing", "text"}
 OPTIONS = {
-    "fit": LEARN | {"time-limit", "output"}, "select": LEARN | {"time-limit", "output"},
-    "plan": LEARN, "predict": READ | {"threads", "output"},
+    "fit": ONE | {"approx", "time-limit", "output"}, "select": ONE | {"time-limit", "output"},
+    "path": LEARN | {"over", "time-limit", "output"},
+    "plan": ONE | {"approx"}, "predict": READ | {"threads", "output"},
     "verify": READ | {"threads", "tolerance"}, "convert": READ, "info": set(),
     "generate": {"seed", "rows", "noise", "output"},
 }
@@ -100,6 +102,7 @@ class Completion(ToolTest):
     def test_bash_offers(self):
         self.write("fenchel.bash", self.run_tool("--completion", "bash").out)
         self.assertEqual(self.complete("fenchel", "pl"), {"plan"})
+        self.assertEqual(self.complete("fenchel", "path", "--ov"), {"--over"})
         self.assertLessEqual(set(COMMANDS), self.complete("fenchel", ""))
         self.assertEqual(self.complete("fenchel", "fit", "--kernel", "mat"),
                          {"matern32", "matern52"})

@@ -1,0 +1,162 @@
+/* cmd_path.c -- fenchel path: how the solution moves with lambda or the power
+ *
+ * A table for people; -o writes one row of CSV per solution, the solution in it. */
+#include <math.h>
+#include <string.h>
+#include "report.h"
+
+typedef struct span { /* the points of one target */
+    const json_t *points;
+    size_t from, to, best;
+} span;
+
+static const json_t *point_at(const span *s, size_t i) { return json_array_get(s->points, i); }
+
+/* From the point `from` on, as far as the target goes. */
+static span next_target(const json_t *points, size_t from)
+{
+    span s = { points, from, from, from };
+    const char *name = json_text_at(point_at(&s, from), "target");
+    for (; s.to < json_array_size(points); s.to++) {
+        const json_t *at = point_at(&s, s.to);
+        if (strcmp(json_text_at(at, "target"), name) != 0) break;
+        if (json_at(at, "score") < json_at(point_at(&s, s.best), "score")) s.best = s.to;
+    }
+    return s;
+}
+
+/* ---- for people ------------------------------------------------------------------------ */
+
+static void print_point(const json_t *p, char mark)
+{
+    char lambda2[32] = "f = 0";
+    if (json_at(p, "norm") > 0) snprintf(lambda2, sizeof lambda2, "%.4g", json_at(p, "lambda2"));
+    printf("%c %7.4g %11.4g %11s %11.5g %12.6g %10.5g %10.5g\n", mark, json_at(p, "power"),
+           json_at(p, "lambda"), lambda2, json_at(p, "norm"), json_at(p, "objective"),
+           sqrt(json_at(p, "mean_loss")), sqrt(json_at(p, "score")));
+}
+
+static void print_target(const json_t *json, const span *s, int named)
+{
+    const char *kind = strcmp(json_text_at(json, "score_kind"), "gcv") == 0 ? "GCV" : "left out";
+    if (named) printf("\n%s\n", json_text_at(point_at(s, s->from), "target"));
+    printf("  %7s %11s %11s %11s %12s %10s %10s\n", "power", "lambda", "lambda2", "norm",
+           "objective", "train RMSE", kind);
+    for (size_t i = s->from; i < s->to; i++) print_point(point_at(s, i), i == s->best ? '>' : ' ');
+}
+
+static void print_path(const json_t *json)
+{
+    const json_t *points = json_object_get(json, "points");
+    printf("%s kernel", json_text_at(json, "kernel"));
+    if (json_at(json, "gamma") > 0) printf(", gamma %.6g", json_at(json, "gamma"));
+    printf(", %.0f rows; lambda2: the ridge penalty with the same solution\n", json_at(json, "n"));
+    for (size_t from = 0; from < json_array_size(points);) {
+        const span s = next_target(points, from);
+        print_target(json, &s, s.to - s.from < json_array_size(points));
+        from = s.to;
+    }
+    puts("> the least RMSE of rows left out one by one; -o writes the solutions as well");
+}
+
+/* ---- as CSV ------------------------------------------------------------------------------ */
+
+static const char *const columns[] = { "power",     "lambda",    "lambda2", "norm", "bias",
+                                       "mean_loss", "objective", "score",   NULL };
+
+static void write_header(const json_t *json, FILE *out)
+{
+    const json_t *names = json_object_get(json, "features");
+    const json_t *first = json_array_get(json_object_get(json, "points"), 0);
+    const size_t width = json_array_size(json_object_get(first, "solution"));
+    fputs("target", out);
+    for (int i = 0; columns[i]; i++) fprintf(out, ",%s", columns[i]);
+    for (size_t j = 0; j < width; j++) {
+        const char *name = json_string_value(json_array_get(names, j));
+        fputc(',', out);
+        if (name)
+            csv_name(out, "weight:", name);
+        else
+            fprintf(out, "c%zu", j + 1);
+    }
+    fputc('\n', out);
+}
+
+static void write_point(const json_t *p, FILE *out)
+{
+    const json_t *solution = json_object_get(p, "solution");
+    const size_t width = json_array_size(solution);
+    csv_name(out, "", json_text_at(p, "target"));
+    fputc(',', out);
+    for (int i = 0; columns[i]; i++)
+        csv_number(out, json_at(p, columns[i]), columns[i + 1] || width > 0 ? ',' : '\n');
+    for (size_t j = 0; j < width; j++)
+        csv_number(out, json_number_value(json_array_get(solution, j)), j + 1 < width ? ',' : '\n');
+}
+
+static int write_path(const json_t *json, const char *path)
+{
+    const json_t *points = json_object_get(json, "points");
+    sink s;
+    int code = sink_open(&s, path);
+    if (code != EXIT_DONE) return code;
+    write_header(json, s.stream);
+    for (size_t i = 0; i < json_array_size(points); i++)
+        write_point(json_array_get(points, i), s.stream);
+    return sink_close(&s, EXIT_DONE);
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static int answer(const request *r, const char *text)
+{
+    json_t *json = json_parse(text);
+    if (!json) return EXIT_ROOM;
+    int code = r->output ? write_path(json, r->output) : EXIT_DONE;
+    const int to_stdout = r->output && strcmp(r->output, "-") == 0;
+    if (code == EXIT_DONE && r->json && !to_stdout)
+        code = json_print(json_incref(json));
+    else if (code == EXIT_DONE && !to_stdout)
+        print_path(json);
+    json_decref(json);
+    return code;
+}
+
+static int run(const request *r)
+{
+    fen_table *data = NULL;
+    fen_error err;
+    char *text = NULL;
+    int code = check_output(r->output, (const char *const[]){ r->operand[0], NULL });
+    if (code != EXIT_DONE) return code;
+    fen_status status =
+        fen_table_read(r->operand[0], &r->options, progress_begin(r->quiet), &data, &err);
+    if (!status) status = fen_path(data, &r->options, progress_begin(r->quiet), &text, &err);
+    fen_table_free(data);
+    progress_end();
+    code = status ? fail(&err) : answer(r, text);
+    fen_text_free(text);
+    return code;
+}
+
+/* clang-format off */
+static const char *const examples[] = {
+    "how norm and error move with the power of the penalty",
+    "fenchel path train.csv --over power --lambda 0.01",
+    "the weights of linear ridge regression along lambda, as CSV",
+    "fenchel path train.csv --over lambda --kernel linear -o weights.csv",
+    NULL
+};
+
+const command command_path = {
+    .name = "path", .operands = "DATA", .operand_count = 1,
+    .output = "TABLE", .output_help = "write every solution with its figures as CSV",
+    .summary = "solutions along lambda or the power",
+    .description = "Solves for a whole grid of lambdas or powers from one eigendecomposition and "
+                   "shows the norm, the errors and the ridge penalty lambda2 that leads to the "
+                   "same solution. gamma is one: as given, or as fit would choose it. The CSV "
+                   "holds the solutions too: weights per feature for linear kernels, else the "
+                   "coefficients of the training rows, both for prepared (scaled) features.",
+    .examples = examples, .run = run,
+};
+/* clang-format on */
