@@ -25,14 +25,7 @@
 #include "base/error.h"
 #include "base/linalg.h"
 #include "base/registry.h"
-#include "base/threads.h"
-#include "data/columns.h"
 #include "story.h"
-
-/* T(r) = height - steepness r */
-typedef struct line {
-    double height, steepness;
-} line;
 
 /* One target, seen from the certificate. */
 typedef struct claim {
@@ -44,12 +37,12 @@ typedef struct claim {
     double lambda, power, offset;
     double shift; /* taken off labels and scores: see shift_of                          */
     int bias;
-    const double *f;      /* n: f(x_i)                                         */
-    double norm;          /* ||f||                                             */
-    const double *z;      /* n: feasible dual variables                        */
-    double dual_norm;     /* ||g|| of them                                     */
-    double mismatch;      /* linear: weights against coef_scale X'u, relative  */
-    const line *tangents; /* power < 1: T_z of every stored dual vector        */
+    const double *f;           /* n: f(x_i)                                         */
+    double norm;               /* ||f||                                             */
+    const double *z;           /* n: feasible dual variables                        */
+    double dual_norm;          /* ||g|| of them                                     */
+    double mismatch;           /* linear: weights against coef_scale X'u, relative  */
+    const fenp_line *tangents; /* power < 1: T_z of every stored dual vector   */
     int64_t tangent_count;
 } claim;
 
@@ -76,58 +69,56 @@ static double minus_conjugates(const claim *c, double t)
 }
 
 /* D(t z) */
-static double dual_value(const claim *c, double t)
+static double dual_value(const void *state, double t)
 {
+    const claim *c = state;
     return minus_conjugates(c, t) - c->penalty->conj(t * c->dual_norm, c->lambda, c->power);
 }
 
-/* m = 1 has a dual value only for ||g|| <= lambda: t is cut there, one rounding inside. */
-static double largest_step(const claim *c)
+/* m = 1 has a dual value only for ||g|| <= lambda: t is cut there, one rounding inside.
+ * Golden section, and never worse than the largest t or t = 0. */
+double fenp_best_dual_value(double (*value)(const void *state, double t), const void *c,
+                            double dual_norm, double lambda, double power)
 {
-    if (c->power != 1.0 || c->dual_norm <= c->lambda) return 1.0;
-    return c->lambda / c->dual_norm * (1.0 - 2.0 * DBL_EPSILON);
-}
-
-/* D(t z) is concave in t: golden section, and never worse than the largest t or t = 0. */
-static double best_dual_value(const claim *c)
-{
-    const double golden = 0.5 * (sqrt(5.0) - 1.0), most = largest_step(c);
+    const double golden = 0.5 * (sqrt(5.0) - 1.0);
+    const double most =
+        power != 1.0 || dual_norm <= lambda ? 1.0 : lambda / dual_norm * (1.0 - 2.0 * DBL_EPSILON);
     double a = 0.0, b = most, p = (1.0 - golden) * most, q = golden * most;
-    double at_p = dual_value(c, p), at_q = dual_value(c, q);
-    double best = fmax(dual_value(c, most), dual_value(c, 0.0));
+    double at_p = value(c, p), at_q = value(c, q);
+    double best = fmax(value(c, most), value(c, 0.0));
     for (int step = 0; step < 40; step++) {
         best = fmax(best, fmax(at_p, at_q));
         if (at_p < at_q) {
             a = p, p = q, at_p = at_q, q = a + golden * (b - a);
-            at_q = dual_value(c, q);
+            at_q = value(c, q);
         } else {
             b = q, q = p, at_q = at_p, p = b - golden * (b - a);
-            at_p = dual_value(c, p);
+            at_p = value(c, p);
         }
     }
     return best;
 }
 
-/* Least value over r >= 0 of max(0, T_1(r), ...) + lambda r^m, from kink to kink: at each the
- * line gives way to the flatter one that it meets first. */
-static double least_over_norms(const claim *c)
+/* From kink to kink: at each the line gives way to the flatter one that it meets first. */
+double fenp_least_over_norms(const fenp_line *tangents, int64_t count, double lambda, double power)
 {
-    const line zero = { 0.0, 0.0 };
-    line now = zero;
+    const fen_penalty *penalty = fenp_find_penalty("power");
+    const fenp_line zero = { 0.0, 0.0 };
+    fenp_line now = zero;
     double r = 0.0, least;
-    for (int64_t k = 0; k < c->tangent_count; k++)
-        if (c->tangents[k].height > now.height) now = c->tangents[k];
+    for (int64_t k = 0; k < count; k++)
+        if (tangents[k].height > now.height) now = tangents[k];
     least = now.height;
     while (now.steepness > 0.0) {
-        line next = zero;
+        fenp_line next = zero;
         r = now.height / now.steepness;
-        for (int64_t k = 0; k < c->tangent_count; k++) {
-            const line other = c->tangents[k];
+        for (int64_t k = 0; k < count; k++) {
+            const fenp_line other = tangents[k];
             const double meets = (now.height - other.height) / (now.steepness - other.steepness);
             if (other.steepness < now.steepness && meets < r) r = meets, next = other;
         }
         const double loss = fmax(now.height - now.steepness * r, 0.0);
-        least = fmin(least, loss + c->lambda * c->penalty->value(r, c->power));
+        least = fmin(least, loss + lambda * penalty->value(r, power));
         now = next;
     }
     return least;
@@ -202,17 +193,33 @@ static double stationarity(const claim *c, const double *u)
     return fmax(largest > 0.0 ? worst / largest : worst, c->mismatch);
 }
 
-/* What a gap is measured by: the objective, but never less than 1e-12 of the best constant's.
- * Where y is constant to rounding, both are rounding errors: then 1e7 times the loss of an
- * error in the last digits of y. All go with the scale of y: rescaling changes no verdict. */
-static double gap_unit(const claim *c, const fen_certificate *of)
+/* Where y is constant to rounding, both numbers are rounding errors: then 1e7 times the loss
+ * of an error in the last digits of y. All go with the scale of y: rescaling changes no verdict. */
+double fenp_gap_unit(const fen_certificate *of, double digits)
 {
-    long double digits = 0.0L;
-    for (int64_t i = 0; i < c->n; i++)
-        digits += (long double)c->w[i] *
-                  c->loss->value(c->y[i], c->y[i] * (1.0 + 8.0 * DBL_EPSILON), c->par);
     const double unit = fmax(of->primal, 1e-12 * of->null);
-    return of->null <= (double)digits ? fmax(unit, 1e7 * (double)digits) : unit;
+    return of->null <= digits ? fmax(unit, 1e7 * digits) : unit;
+}
+
+double fenp_last_digits(const fen_loss *loss, const double *y, const double *w, int64_t n)
+{
+    long double sum = 0.0L;
+    for (int64_t i = 0; i < n; i++)
+        sum += (long double)w[i] *
+               loss->value(y[i], y[i] * (1.0 + 8.0 * DBL_EPSILON), &loss->parameter.initial);
+    return (double)sum;
+}
+
+void fenp_certificate_close(fen_certificate *c, double unit, double tolerance, int drowned)
+{
+    if (c->dual > c->primal && c->dual < c->primal + 1e-9 * unit)
+        c->dual = c->primal; /* above it by rounding alone; a smaller bound is one too */
+    c->gap = c->primal - c->dual;
+    c->relative_gap = unit > 0.0 ? c->gap / unit : c->gap;
+    const int met = drowned && c->mean_loss <= 1e-9 * c->null;
+    c->verdict = !(fabs(c->relative_gap) <= tolerance) ? FEN_VERDICT_STALLED
+                 : met                                 ? FEN_VERDICT_INTERPOLATION
+                                                       : FEN_VERDICT_OPTIMAL;
 }
 
 /* shrinkage: lambda2; below floor it drowns in the rounding errors of the kernel. */
@@ -223,18 +230,13 @@ static fen_certificate judge(const claim *c, const double *u, double tolerance, 
     out.mean_loss = mean_loss(c);
     out.norm = c->norm;
     out.primal = out.mean_loss + c->lambda * c->penalty->value(c->norm, c->power);
-    out.dual = c->power < 1.0 ? least_over_norms(c) : best_dual_value(c);
+    out.dual = c->power < 1.0
+                   ? fenp_least_over_norms(c->tangents, c->tangent_count, c->lambda, c->power)
+                   : fenp_best_dual_value(dual_value, c, c->dual_norm, c->lambda, c->power);
     out.null = null_value(c);
-    const double unit = gap_unit(c, &out);
-    if (out.dual > out.primal && out.dual < out.primal + 1e-9 * unit)
-        out.dual = out.primal; /* above it by rounding alone; a smaller bound is one too */
-    out.gap = out.primal - out.dual;
-    out.relative_gap = unit > 0.0 ? out.gap / unit : out.gap;
     out.stationarity = stationarity(c, u);
-    const int met = shrinkage <= floor && out.mean_loss <= 1e-9 * out.null;
-    out.verdict = !(fabs(out.relative_gap) <= tolerance) ? FEN_VERDICT_STALLED
-                  : met                                  ? FEN_VERDICT_INTERPOLATION
-                                                         : FEN_VERDICT_OPTIMAL;
+    const double digits = fenp_last_digits(c->loss, c->y, c->w, c->n);
+    fenp_certificate_close(&out, fenp_gap_unit(&out, digits), tolerance, shrinkage <= floor);
     return out;
 }
 
@@ -321,7 +323,7 @@ static fen_status dual_squares(const fen_model *m, const fenp_sample *sample, co
 
 /* T_z of every stored dual vector, targets x tangent_count. */
 static fen_status tangent_lines(const fen_model *m, const fenp_sample *sample, claim c, double *z,
-                                line *lines, const fenp_task *task, fen_error *err)
+                                fenp_line *lines, const fenp_task *task, fen_error *err)
 {
     const int64_t n = m->n, count = m->targets * m->tangent_count;
     double *u = fenp_new(fenp_bytes(count, n, sizeof(double)), 1);
@@ -345,8 +347,8 @@ static fen_status tangent_lines(const fen_model *m, const fenp_sample *sample, c
 
 /* Every target in turn; coef: all u, then all feasible u; products of the kernel with them. */
 static void judge_targets(const fen_model *m, const fenp_sample *sample, claim c,
-                          const double *coef, const double *products, const line *lines, double *f,
-                          double *z, double *g, fen_certificate *out)
+                          const double *coef, const double *products, const fenp_line *lines,
+                          double *f, double *z, double *g, fen_certificate *out)
 {
     const int64_t n = m->n;
     const double unit = fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
@@ -379,7 +381,7 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
            *products = fenp_arena_doubles(&arena, 2 * all);
     double *f = fenp_arena_doubles(&arena, n), *z = fenp_arena_doubles(&arena, n);
     double *g = fenp_arena_doubles(&arena, m->p);
-    line *lines = m->tangents ? fenp_new(k * m->tangent_count, sizeof *lines) : NULL;
+    fenp_line *lines = m->tangents ? fenp_new(k * m->tangent_count, sizeof *lines) : NULL;
     claim c = { .loss = m->loss,
                 .par = &m->loss->parameter.initial,
                 .penalty = fenp_find_penalty("power"),
@@ -425,105 +427,4 @@ fen_status fenp_check_kernel(const fen_kernel *kernel, const fenp_sample *sample
                      "the precomputed kernel is not positive semidefinite (seen at row %lld): the "
                      "objective has no least value; check it, or add a constant to its diagonal",
                      (long long)(rank + 1));
-}
-
-/* ---- verify: the stored model against the rows it claims to come from ---------------- */
-
-static int close_to(double a, double b, double unit) { return fabs(a - b) <= 1e-7 * unit; }
-
-/* The stored numbers must come out again: a changed array moves them even where the gap,
- * which is of second order, forgives it. The norm counts by its share of the objective: at
- * tiny lambda its digits depend on the machine, and nothing else does. */
-static int reproduces(const fen_model *m, int64_t t, const fen_certificate *now, double unit)
-{
-    const fen_certificate *stored = &m->certificate[t];
-    const fen_penalty *penalty = fenp_find_penalty("power");
-    const double norms[] = { penalty->value(stored->norm, m->power),
-                             penalty->value(now->norm, m->power) };
-    return close_to(stored->primal, now->primal, unit) && close_to(stored->dual, now->dual, unit) &&
-           close_to(stored->mean_loss, now->mean_loss, unit) &&
-           close_to(stored->gap, stored->primal - stored->dual, unit) &&
-           close_to(stored->relative_gap * unit, stored->gap, unit) &&
-           close_to(stored->null, now->null, now->null) &&
-           close_to(m->lambda * norms[0], m->lambda * norms[1], unit) &&
-           now->stationarity <= 10.0 * stored->stationarity + 1e-7 &&
-           stored->stationarity <= 10.0 * now->stationarity + 1e-7 &&
-           stored->verdict == now->verdict;
-}
-
-/* The chosen gamma, lambda and power must be the best line of the stored grid. */
-static int selection_agrees(const fen_model *m)
-{
-    const fenp_selection *s = &m->selection;
-    const fenp_score *best = NULL;
-    for (int64_t i = 0; i < s->count; i++)
-        if (!best || !(best->score <= s->grid[i].score)) best = &s->grid[i];
-    return !best || (close_to(best->score, s->score, fabs(s->score)) &&
-                     close_to(best->lambda, m->lambda, m->lambda) && best->power == m->power &&
-                     close_to(best->gamma, m->kernel.par.gamma, fabs(m->kernel.par.gamma)));
-}
-
-static int same_inputs(const fen_model *m, const fenp_sample *sample)
-{
-    if (!m->inputs) return 1;
-    for (int64_t i = 0; i < m->n * m->p; i++)
-        if (!(fabs(m->inputs[i] - sample->x[i]) <= 1e-9 * (1.0 + fabs(sample->x[i])))) return 0;
-    return 1;
-}
-
-/* What speaks against the certificate of one target; NULL: nothing. */
-static const char *objection(const fen_model *m, const fenp_sample *sample, int64_t t,
-                             const fen_certificate *now, double tolerance)
-{
-    const claim c = { .loss = m->loss,
-                      .par = &m->loss->parameter.initial,
-                      .y = sample->y + t * m->n,
-                      .w = sample->w,
-                      .n = m->n };
-    if (!m->bias && m->offset[t] != 0.0) return "there is an offset in a model without bias";
-    if (!(fabs(now->relative_gap) <= tolerance)) return "the relative gap is above the tolerance";
-    if (!reproduces(m, t, now, gap_unit(&c, now)))
-        return "the stored certificate does not come out again";
-    return NULL;
-}
-
-fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_options *o,
-                      const fen_host *host, fen_certificate *out, int *holds, fen_error *err)
-{
-    fenp_sample *sample = NULL;
-    int prepared = 0;
-    fen_status status = fenp_prep_sample(m->prep, table, &sample, err);
-    if (status != FEN_OK) return status;
-    if (sample->n != m->n || sample->hash != m->hash) {
-        fenp_sample_free(sample);
-        return fenp_fail(err, FEN_BAD_DATA,
-                         "%s: not the rows this model was trained on "
-                         "(%lld rows, fingerprint %016llx expected)",
-                         fenp_table_title(table), (long long)m->n, (unsigned long long)m->hash);
-    }
-    const fenp_threads before = fenp_threads_enter(o ? o->threads : 0);
-    const fenp_task whole = fenp_task_start(host, o ? o->time_limit_seconds : 0.0);
-    const fenp_task task = fenp_task_part(&whole, "certificate", 0.0, 1.0);
-    fen_certificate *now = fenp_new(m->targets, sizeof *now);
-    status = now ? fenp_check_kernel(m->kernel.table, sample, err)
-                 : fenp_no_memory(err, m->targets * (int64_t)sizeof *now, "the certificate");
-    if (status == FEN_OK) status = fenp_certify(m, sample, now, &task, err);
-    if (status == FEN_OK) status = fenp_prep_check(m->prep, table, &prepared, err);
-    if (status == FEN_OK) {
-        const char *why = !prepared ? "the preparation does not follow from the rows"
-                          : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
-                          : !selection_agrees(m)
-                              ? "gamma, lambda and power are not the best of the stored table"
-                              : NULL;
-        for (int64_t t = 0; t < m->targets; t++) {
-            if (!why) why = objection(m, sample, t, &now[t], o ? o->tolerance : m->tolerance);
-            out[t] = now[t];
-        }
-        *holds = why == NULL;
-        if (why) fenp_fail(err, FEN_OK, "%s", why);
-    }
-    fenp_threads_leave(before);
-    free(now);
-    fenp_sample_free(sample);
-    return status;
 }

@@ -70,4 +70,18 @@ int64_t    fenp_certify_bytes(const fenp_size *size);       /* its work area    
 fen_status fenp_check_kernel(const fen_kernel *kernel, const fenp_sample *sample, fen_error *err);
 fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_certificate *out,
                         const fenp_task *task, fen_error *err);
+/* The parts that know nothing of rows. T(r) = height - steepness r: a tangent of the loss. */
+typedef struct fenp_line { double height, steepness; } fenp_line;
+/* Least value over r >= 0 of max(0, T_1(r), ...) + lambda r^power. */
+double     fenp_least_over_norms(const fenp_line *tangents, int64_t count, double lambda,
+                                 double power);
+/* Largest D(t z) over t in [0, 1]: value(state, t), concave; dual_norm is that of z. */
+double     fenp_best_dual_value(double (*value)(const void *state, double t), const void *state,
+                                double dual_norm, double lambda, double power);
+/* Mean loss of an error in the last digits of y. */
+double     fenp_last_digits(const fen_loss *loss, const double *y, const double *w, int64_t n);
+/* What a gap is measured by: the objective, but never less than 1e-12 of the best constant's. */
+double     fenp_gap_unit(const fen_certificate *of, double digits);
+/* gap, relative gap and verdict of a certificate that has everything else. */
+void       fenp_certificate_close(fen_certificate *c, double unit, double tolerance, int drowned);
 #endif

@@ -101,6 +101,14 @@ static int set_size(json_t *out, const fen_model *m)
            set_integer(out, "inputs", m->prep->inputs);
 }
 
+static int set_approx(json_t *out, const fen_model *m)
+{
+    char approx[FENP_APPROX_TEXT];
+    fenp_approx_print(m->approx, approx);
+    return set_text(out, "approx", approx) |
+           (m->approx.columns ? set_integer(out, "columns", m->approx.columns) : 0);
+}
+
 static int set_objective(json_t *out, const fen_model *m)
 {
     const fen_kernel *k = m->kernel.table;
@@ -113,7 +121,8 @@ static int set_objective(json_t *out, const fen_model *m)
     if (k->uses_degree) failed |= set_number(out, "degree", m->kernel.par.degree);
     if (k->uses_coef0) failed |= set_number(out, "coef0", m->kernel.par.coef0);
     return failed | set_number(out, "lambda", m->lambda) | set_number(out, "power", m->power) |
-           set_each(out, "lambda2", m, lambda2) | json_object_set_new(out, "bias", bias);
+           set_approx(out, m) | set_each(out, "lambda2", m, lambda2) |
+           json_object_set_new(out, "bias", bias);
 }
 
 static int set_certificate(json_t *out, const fen_model *m)

@@ -35,10 +35,13 @@ fen_status fenp_file_open(const fen_model *m, int64_t inputs, fenp_file *file, f
     }
     matrix(file, "inputs", m->n, m->p, m->inputs, 1);
     matrix(file, "weights", m->targets, m->p, m->weights, 1);
+    matrix(file, "frequencies", m->approx.columns / 2, m->p, m->frequencies, 1);
+    matrix(file, "feature_weights", m->targets, m->approx.columns, m->feature_weights, 1);
     matrix(file, "dual", m->targets, m->n, m->dual, 1);
     vector(file, "coef_scale", m->targets, m->coef_scale, 1);
     vector(file, "offset", m->targets, m->offset, 1);
-    matrix(file, "tangents", m->targets * m->tangent_count, m->n, m->tangents, 1);
+    matrix(file, "tangents", m->targets * m->tangent_count,
+           m->frequencies ? m->approx.columns : m->n, m->tangents, 1);
     vector(file, "prepare.fill", inputs, file->fill, 1);
     vector(file, "prepare.center", inputs, file->center, 1);
     vector(file, "prepare.scale", inputs, file->scale, 1);

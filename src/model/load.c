@@ -62,6 +62,12 @@ static fen_status read_number(const fenp_tensors *in, const char *key, double lo
     return FEN_OK;
 }
 
+static int read_count(const fenp_tensors *in, const char *key, int64_t *value)
+{
+    const char *text = fenp_metadata(in, key);
+    return text && fenp_parse_int(text, (int64_t)strlen(text), value) && *value >= 0;
+}
+
 static fen_status read_numbers(const fenp_tensors *in, fen_model *m, fen_error *err)
 {
     static const double least_positive = 0x1p-1074;
@@ -129,8 +135,7 @@ static fen_status read_selection(const fenp_tensors *in, fenp_selection *s, fen_
     if (!s->kind[0])
         return s->grid ? fenp_damaged(in, "selection.grid", "belongs to no selection", err)
                        : FEN_OK;
-    const char *rows = fenp_metadata(in, "selection.rows");
-    if (!rows || !fenp_parse_int(rows, (int64_t)strlen(rows), &s->rows) || s->rows < 0)
+    if (!read_count(in, "selection.rows", &s->rows))
         return fenp_damaged(in, "selection.rows", "is not a number of rows", err);
     s->score = NAN; /* where it was not finite, save left it out */
     if (!fenp_metadata(in, "selection.score")) return FEN_OK;
@@ -162,14 +167,33 @@ static fen_status make_room(const fenp_tensor *tensor, double **room, fen_error 
     return *room ? FEN_OK : fenp_no_memory(err, tensor->to - tensor->from, tensor->name);
 }
 
-/* A model of the file's size: n from dual, p from where it stands. */
-static fen_status make_model(const fenp_tensors *in, fen_model **model, fen_error *err)
+/* Random features: the sizes stand in the arrays, n and the seed in words. */
+static fen_status make_features(const fenp_tensors *in, fen_model **model, fen_error *err)
+{
+    const fenp_tensor *omega = fenp_tensor_find(in, "frequencies");
+    const fenp_tensor *weights = fenp_tensor_find(in, "feature_weights");
+    const char *text = fenp_metadata(in, "approx");
+    int64_t rows, seed;
+    fenp_approx approx;
+    if (!text || fenp_approx_read(text, &approx, NULL) != FEN_OK || approx.columns == 0)
+        return fenp_damaged(in, "approx", "does not name random features", err);
+    if (!read_count(in, "rows", &rows) || rows < 1 || !read_count(in, "seed", &seed))
+        return fenp_damaged(in, "the header", "lacks the rows or the seed of the features", err);
+    if (!weights || weights->shape[0] < 1 || weights->shape[1] != approx.columns ||
+        omega->shape[0] != approx.columns / 2)
+        return fenp_damaged(in, "frequencies", "do not have the size of the features", err);
+    *model = fenp_model_new_features(rows, omega->shape[1], weights->shape[0], approx);
+    if (!*model) return fenp_no_memory(err, omega->to - omega->from, omega->name);
+    (*model)->seed = (uint64_t)seed;
+    return FEN_OK;
+}
+
+/* The exact kernel: n from dual, p from where it stands. */
+static fen_status make_exact(const fenp_tensors *in, fen_model **model, fen_error *err)
 {
     const fenp_tensor *dual = fenp_tensor_find(in, "dual");
     const fenp_tensor *inputs = fenp_tensor_find(in, "inputs");
     const fenp_tensor *weights = fenp_tensor_find(in, "weights");
-    const fenp_tensor *grid = fenp_tensor_find(in, "selection.grid");
-    const fenp_tensor *tangents = fenp_tensor_find(in, "tangents");
     if (!dual || dual->rank != 2 || dual->shape[0] < 1 || dual->shape[1] < 1)
         return fenp_damaged(in, "dual", "is missing or empty", err);
     int64_t targets = dual->shape[0], n = dual->shape[1];
@@ -177,22 +201,34 @@ static fen_status make_model(const fenp_tensors *in, fen_model **model, fen_erro
     fen_model *m = fenp_model_new(n, p, targets);
     if (!m) return fenp_no_memory(err, dual->to - dual->from, dual->name);
     *model = m;
+    const fen_status status = make_room(inputs, &m->inputs, err);
+    return status == FEN_OK ? make_room(weights, &m->weights, err) : status;
+}
+
+static fen_status make_model(const fenp_tensors *in, fen_model **model, fen_error *err)
+{
+    const fenp_tensor *grid = fenp_tensor_find(in, "selection.grid");
+    const fenp_tensor *tangents = fenp_tensor_find(in, "tangents");
     double *scores = NULL;
+    fen_status status = fenp_tensor_find(in, "frequencies") ? make_features(in, model, err)
+                                                            : make_exact(in, model, err);
+    if (status != FEN_OK) return status;
+    fen_model *m = *model;
     m->selection.count = grid ? grid->shape[0] : 0;
-    fen_status status = make_room(inputs, &m->inputs, err);
-    if (status == FEN_OK) status = make_room(weights, &m->weights, err);
-    m->tangent_count = tangents ? tangents->shape[0] / targets : 0;
-    if (status == FEN_OK) status = make_room(tangents, &m->tangents, err);
+    m->tangent_count = tangents ? tangents->shape[0] / m->targets : 0;
+    status = make_room(tangents, &m->tangents, err);
     if (status == FEN_OK) status = make_room(grid, &scores, err);
     m->selection.grid = (fenp_score *)scores;
     return status;
 }
 
-/* Rows, weights or neither: as the kernel wants it. */
+/* Rows, weights, features or neither: as the kernel wants it. */
 static fen_status check_kind(const fenp_tensors *in, const fen_model *m, fen_error *err)
 {
     fen_basis basis = m->kernel.table->basis;
-    int arrays = (m->inputs != NULL) + (m->weights != NULL);
+    int arrays = (m->inputs != NULL) + (m->weights != NULL) + (m->frequencies != NULL);
+    if (m->frequencies && fenp_approx_check(&m->approx, m->kernel.table, NULL) != FEN_OK)
+        return fenp_damaged(in, "approx", "does not fit the kernel", err);
     if (arrays != (basis != FEN_PRECOMPUTED) ||
         (m->weights != NULL) != (m->kernel.table->linear != 0))
         return fenp_damaged(in, "the file", "does not hold the arrays of its kernel", err);

@@ -25,12 +25,29 @@ fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets)
     return NULL;
 }
 
+fen_model *fenp_model_new_features(int64_t n, int64_t p, int64_t targets, fenp_approx approx)
+{
+    fen_model *m = fenp_model_new(0, p, targets);
+    if (!m) return NULL;
+    free(m->dual);
+    m->dual = NULL;
+    m->n = n;
+    m->approx = approx;
+    m->frequencies = fenp_new_zeroed(fenp_bytes(approx.columns / 2, p, sizeof(double)), 1);
+    m->feature_weights = fenp_new_zeroed(fenp_bytes(targets, approx.columns, sizeof(double)), 1);
+    if (m->frequencies && m->feature_weights) return m;
+    fen_model_free(m);
+    return NULL;
+}
+
 void fen_model_free(fen_model *model)
 {
     if (!model) return;
     fenp_prep_free(model->prep);
     free(model->inputs);
     free(model->weights);
+    free(model->frequencies);
+    free(model->feature_weights);
     free(model->dual);
     free(model->coef_scale);
     free(model->offset);
@@ -53,6 +70,15 @@ fen_certificate fen_model_certificate(const fen_model *model, int64_t target)
 {
     if (target >= 0 && target < model->targets) return model->certificate[target];
     return (fen_certificate){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, FEN_VERDICT_STALLED };
+}
+
+void fenp_approx_print(fenp_approx approx, char out[FENP_APPROX_TEXT])
+{
+    if (approx.columns)
+        snprintf(out, FENP_APPROX_TEXT, "%s:%lld", approx.orthogonal ? "orthogonal" : "fourier",
+                 (long long)approx.columns);
+    else
+        snprintf(out, FENP_APPROX_TEXT, "none");
 }
 
 /* Appends ", name value" where the kernel has such a parameter. */
@@ -78,4 +104,9 @@ void fenp_model_objective(const fen_model *m, char *out, int64_t size)
     parameter(out, size, k->uses_gamma, "gamma", m->kernel.par.gamma);
     parameter(out, size, k->uses_degree, "degree", m->kernel.par.degree);
     parameter(out, size, k->uses_coef0, "coef0", m->kernel.par.coef0);
+    const size_t length = strlen(out);
+    if (m->approx.columns)
+        snprintf(out + length, (size_t)size - length,
+                 ", approximated by %lld %srandom Fourier features", (long long)m->approx.columns,
+                 m->approx.orthogonal ? "orthogonal " : "");
 }

@@ -1,10 +1,12 @@
 /* model.h -- what a fit leaves behind
  *
  * f = sum_i c_i k(x_i, .), c = coef_scale * dual. Linear kernels carry the weight
- * vector f(x) = weights . x and no inputs. */
+ * vector f(x) = weights . x and no inputs. With random features (fourier.h) f(x) =
+ * feature_weights . phi(x), and nothing grows with n: no inputs, no dual. */
 #ifndef FENP_MODEL_H
 #define FENP_MODEL_H
 #include "data/prepare.h"
+#include "feature/fourier.h"
 #include "kernel/gram.h"
 
 /* One line of the selection table. */
@@ -29,13 +31,18 @@ struct fen_model {
     uint64_t    hash;                       /* of the training rows                    */
     double     *inputs;                     /* n x p; NULL for linear and precomputed  */
     double     *weights;                    /* targets x p for linear, else NULL       */
-    double     *dual;                       /* targets x n: u                          */
+    fenp_approx approx;                     /* columns 0: the exact kernel             */
+    uint64_t    seed;                       /* of the frequencies                      */
+    double     *frequencies;                /* columns/2 x p with random features      */
+    double     *feature_weights;            /* targets x columns with them             */
+    double     *dual;                       /* targets x n: u; NULL with features      */
     double     *coef_scale;                 /* targets: c = coef_scale u; 0: f = 0     */
     double     *offset;                     /* targets: b                              */
     int64_t     tangent_count;              /* of each target; 0 for power >= 1        */
     double     *tangents;                   /* targets x tangent_count x n dual vectors
-                                               that bound the objective where it is not
-                                               convex, else NULL                       */
+                                               (with features: weight vectors, columns
+                                               each, whose residuals they are) that bound
+                                               the objective where it is not convex    */
     fen_certificate *certificate;           /* targets                                 */
     fenp_selection selection;
     char        method[32];
@@ -43,6 +50,11 @@ struct fen_model {
     double      seconds;
 };
 fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets);   /* arrays n x .. zeroed */
+/* With random features: frequencies and feature_weights instead of dual. */
+fen_model *fenp_model_new_features(int64_t n, int64_t p, int64_t targets, fenp_approx approx);
+/* "fourier:300", "none" */
+enum { FENP_APPROX_TEXT = 32 };
+void       fenp_approx_print(fenp_approx approx, char out[FENP_APPROX_TEXT]);
 /* "mean (y - f(x) - b)^2 + lambda ||f||^2, gaussian kernel ..." */
 void       fenp_model_objective(const fen_model *m, char *out, int64_t size);
 /* score, score_kind, score_rows and grid into an object; nonzero: no memory. */

@@ -61,6 +61,18 @@ static int put_preparation(json_t *metadata, const fenp_prep *prep)
     return failed;
 }
 
+/* What a model with random features needs beside its arrays. */
+static int put_approx(json_t *metadata, const fen_model *m)
+{
+    char approx[FENP_APPROX_TEXT], rows[32], seed[32];
+    if (!m->frequencies) return 0;
+    fenp_approx_print(m->approx, approx);
+    snprintf(rows, sizeof rows, "%" PRId64, m->n);
+    snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
+    return put_text(metadata, "approx", approx) | put_text(metadata, "rows", rows) |
+           put_text(metadata, "seed", seed);
+}
+
 /* NULL when memory ran out, as for every function here that returns JSON. */
 static json_t *describe(const fen_model *m)
 {
@@ -78,7 +90,7 @@ static json_t *describe(const fen_model *m)
         put_text(metadata, "bias", m->bias ? "yes" : "no") | put_text(metadata, "hash", hash) |
         put_text(metadata, "method", m->method) | put_text(metadata, "note", m->note) |
         put_number(metadata, "seconds", m->seconds) | put_selection(metadata, &m->selection) |
-        put_verdicts(metadata, m) | put_preparation(metadata, m->prep)) {
+        put_approx(metadata, m) | put_verdicts(metadata, m) | put_preparation(metadata, m->prep)) {
         json_decref(metadata);
         return NULL;
     }
