@@ -19,6 +19,8 @@ void dtrtri_(const char *uplo, const char *diag, const int *n, double *a, const 
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
              double *work, const int *lwork, int *iwork, const int *liwork, int *info, size_t,
              size_t);
+void dstevd_(const char *jobz, const int *n, double *d, double *e, double *z, const int *ldz,
+             double *work, const int *lwork, int *iwork, const int *liwork, int *info, size_t);
 
 enum { BLOCK = 512 };
 
@@ -112,4 +114,27 @@ fen_status fenp_eigen(int64_t n, double *a, int64_t ld, double *d, double *work,
                      : fenp_fail(err, FEN_BAD_DATA,
                                  "the eigendecomposition did not converge: "
                                  "the kernel matrix holds values that are not finite");
+}
+
+/* LAPACK's formula for dstevd: 1 + 4n + n^2 doubles, and integers as for dsyevd. */
+static int64_t tridiagonal_reals(int64_t n) { return 1 + 4 * n + n * n; }
+
+int64_t fenp_tridiagonal_work(int64_t n)
+{
+    return tridiagonal_reals(n) + (integer_work(n) + 1) / 2;
+}
+
+fen_status fenp_tridiagonal_eigen(int64_t n, double *d, double *e, double *z, double *work,
+                                  fen_error *err)
+{
+    const fen_status status = check_size(n, n, err);
+    if (status != FEN_OK || n == 0) return status;
+    const int order = (int)n, reals = (int)tridiagonal_reals(n), integers = (int)integer_work(n);
+    int info;
+    dstevd_("V", &order, d, e, z, &order, work, &reals, (int *)(work + tridiagonal_reals(n)),
+            &integers, &info, 1);
+    return info == 0 ? FEN_OK
+                     : fenp_fail(err, FEN_BAD_DATA,
+                                 "the eigendecomposition of a tridiagonal matrix did not "
+                                 "converge: it holds values that are not finite");
 }

@@ -22,4 +22,9 @@ fen_status fenp_triangular_inverse(int64_t n, double *l, int64_t ld, fen_error *
 int        fenp_eigen_possible(int64_t n);            /* the work area fits LAPACK's int */
 int64_t    fenp_eigen_work(int64_t n);
 fen_status fenp_eigen(int64_t n, double *a, int64_t ld, double *d, double *work, fen_error *err);
+/* Diagonal d and off-diagonal e (destroyed) of a symmetric tridiagonal matrix -> d ascending,
+ * eigenvectors in the columns of z (n x n). work: fenp_tridiagonal_work(n) doubles. */
+int64_t    fenp_tridiagonal_work(int64_t n);
+fen_status fenp_tridiagonal_eigen(int64_t n, double *d, double *e, double *z, double *work,
+                                  fen_error *err);
 #endif

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-extern const fenp_solver fenp_solver_primal, fenp_solver_cholesky, fenp_solver_spectral;
+extern const fenp_solver fenp_solver_primal, fenp_solver_cholesky, fenp_solver_spectral,
+    fenp_solver_lanczos;
 
 const fenp_solver *const fenp_solvers[] = { &fenp_solver_primal, &fenp_solver_cholesky,
-                                            &fenp_solver_spectral, NULL };
+                                            &fenp_solver_spectral, &fenp_solver_lanczos, NULL };
 
 const fenp_solver *fenp_find_solver(const char *name)
 {
