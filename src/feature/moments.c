@@ -16,7 +16,7 @@
 
 #include "base/linalg.h"
 
-int64_t fenp_moments_bytes(int64_t columns, int64_t targets)
+int64_t fenp_cross_bytes(int64_t columns, int64_t targets)
 {
     const int64_t order = columns + targets + 1;
     if (fenp_bytes(order, order + FENP_TILE_ROWS, sizeof(double)) < 0) return -1;
@@ -24,11 +24,10 @@ int64_t fenp_moments_bytes(int64_t columns, int64_t targets)
            fenp_arena_bytes(FENP_TILE_ROWS * order);
 }
 
-void fenp_moments_open(fenp_arena *arena, int64_t columns, int64_t targets, int bias,
-                       fenp_moments *out)
+void fenp_cross_open(fenp_arena *arena, int64_t columns, int64_t targets, int bias, fenp_cross *out)
 {
     const int64_t order = columns + targets + 1;
-    *out = (fenp_moments){ .columns = columns, .targets = targets, .order = order, .bias = bias };
+    *out = (fenp_cross){ .columns = columns, .targets = targets, .order = order, .bias = bias };
     out->gram = fenp_arena_doubles(arena, order * order);
     out->shift = fenp_arena_doubles(arena, targets);
     out->tile = fenp_arena_doubles(arena, FENP_TILE_ROWS * order);
@@ -38,7 +37,7 @@ void fenp_moments_open(fenp_arena *arena, int64_t columns, int64_t targets, int 
 
 /* ---- gathering -------------------------------------------------------------------------- */
 
-static void choose_shift(fenp_moments *m, const fenp_sample *block, int64_t rows)
+static void choose_shift(fenp_cross *m, const fenp_sample *block, int64_t rows)
 {
     for (int64_t t = 0; t < m->targets; t++) {
         const double *y = block->y + t * block->n;
@@ -59,7 +58,7 @@ static int all_one(const double *w, int64_t rows)
 }
 
 /* The columns behind the features, then the roots of the weights on all of them. */
-static void finish_tile(fenp_moments *m, const fenp_sample *block, int64_t first, int64_t rows)
+static void finish_tile(fenp_cross *m, const fenp_sample *block, int64_t first, int64_t rows)
 {
     const double *w = block->w + first;
     double *y = m->tile + m->columns * FENP_TILE_ROWS;
@@ -73,7 +72,7 @@ static void finish_tile(fenp_moments *m, const fenp_sample *block, int64_t first
         for (int64_t i = 0; i < rows; i++) m->tile[j * FENP_TILE_ROWS + i] *= sqrt(w[i]);
 }
 
-void fenp_moments_add(fenp_moments *m, const double *omega, const fenp_sample *block)
+void fenp_cross_add(fenp_cross *m, const double *omega, const fenp_sample *block)
 {
     for (int64_t first = 0; first < block->n; first += FENP_TILE_ROWS) {
         const int64_t left = block->n - first, rows = left < FENP_TILE_ROWS ? left : FENP_TILE_ROWS;
@@ -87,7 +86,7 @@ void fenp_moments_add(fenp_moments *m, const double *omega, const fenp_sample *b
     }
 }
 
-void fenp_moments_close(fenp_moments *m)
+void fenp_cross_close(fenp_cross *m)
 {
     const int64_t order = m->order, last = order - 1;
     const double weight = m->gram[last * (order + 1)];
@@ -102,7 +101,7 @@ void fenp_moments_close(fenp_moments *m)
 
 /* ---- the spectrum ----------------------------------------------------------------------- */
 
-int64_t fenp_moments_spectrum_bytes(int64_t columns, int64_t targets)
+int64_t fenp_cross_spectrum_bytes(int64_t columns, int64_t targets)
 {
     if (!fenp_eigen_possible(columns)) return -1;
     return fenp_arena_bytes(columns * columns) + fenp_arena_bytes(columns) +
@@ -110,7 +109,7 @@ int64_t fenp_moments_spectrum_bytes(int64_t columns, int64_t targets)
            fenp_arena_bytes(fenp_eigen_work(columns));
 }
 
-static void drop_rounding(const fenp_moments *m, fenp_spectrum *e)
+static void drop_rounding(const fenp_cross *m, fenp_spectrum *e)
 {
     const double tiles = (double)(m->rows / FENP_TILE_ROWS + m->columns);
     const double floor = DBL_EPSILON * tiles * fmax(e->d[e->rank - 1], 0.0);
@@ -122,17 +121,17 @@ static void drop_rounding(const fenp_moments *m, fenp_spectrum *e)
 }
 
 /* |y|^2 that the columns leave: n yy - sum ty^2 / d, which rounding may make negative */
-static double left_over(const fenp_moments *m, const fenp_spectrum *e, int64_t t)
+static double left_over(const fenp_cross *m, const fenp_spectrum *e, int64_t t)
 {
-    long double rest = (long double)m->rows * fenp_moments_yy(m, t);
+    long double rest = (long double)m->rows * fenp_cross_yy(m, t);
     for (int64_t j = 0; j < e->rank; j++)
         if (e->d[j] > 0.0)
             rest -= (long double)e->ty[j + t * e->rank] * e->ty[j + t * e->rank] / e->d[j];
     return fmax((double)rest, 0.0);
 }
 
-fen_status fenp_moments_spectrum(fenp_arena *arena, const fenp_moments *m, fenp_spectrum *out,
-                                 fen_error *err)
+fen_status fenp_cross_spectrum(fenp_arena *arena, const fenp_cross *m, fenp_spectrum *out,
+                               fen_error *err)
 {
     const int64_t r = m->columns, n = m->rows;
     *out = (fenp_spectrum){ .primal = 1, .n = n, .rank = r, .targets = m->targets };
@@ -148,17 +147,17 @@ fen_status fenp_moments_spectrum(fenp_arena *arena, const fenp_moments *m, fenp_
     if (status != FEN_OK) return status;
     for (int64_t t = 0; t < m->targets; t++)
         cblas_dgemv(CblasColMajor, CblasTrans, (int)r, (int)r, (double)n, out->rotation, (int)r,
-                    fenp_moments_zy(m, t), (int)m->order, 0.0, out->ty + t * r, 1);
+                    fenp_cross_zy(m, t), (int)m->order, 0.0, out->ty + t * r, 1);
     drop_rounding(m, out);
     for (int64_t t = 0; t < m->targets; t++) out->rest[t] = left_over(m, out, t);
     return FEN_OK;
 }
 
-void fenp_moments_weights(const fenp_moments *m, const fenp_spectrum *e, int64_t target, double c,
-                          double *weights, double *offset)
+void fenp_cross_weights(const fenp_cross *m, const fenp_spectrum *e, int64_t target, double c,
+                        double *weights, double *offset)
 {
     const int64_t r = e->rank;
-    const double *ty = e->ty + target * r, *means = fenp_moments_means(m);
+    const double *ty = e->ty + target * r, *means = fenp_cross_means(m);
     memset(weights, 0, (size_t)r * sizeof(double));
     for (int64_t j = 0; j < r; j++)
         if (ty[j] != 0.0)

@@ -13,37 +13,37 @@
 
 enum { FENP_TILE_ROWS = 2048 };    /* long enough for dsyrk, 5 MB for 300 columns       */
 
-typedef struct fenp_moments {
+typedef struct fenp_cross {
     int64_t columns, targets, order;   /* order = columns + targets + 1                 */
     int64_t rows;
     int     bias;                  /* y is shifted, and centred in the end               */
     double *gram;                  /* order x order, lower triangle                      */
     double *shift;                 /* targets: near the mean, so that nothing cancels    */
     double *tile;                  /* FENP_TILE_ROWS x order, column-major               */
-} fenp_moments;
+} fenp_cross;
 
-int64_t fenp_moments_bytes(int64_t columns, int64_t targets);
-void    fenp_moments_open(fenp_arena *arena, int64_t columns, int64_t targets, int bias,
-                          fenp_moments *out);
+int64_t fenp_cross_bytes(int64_t columns, int64_t targets);
+void    fenp_cross_open(fenp_arena *arena, int64_t columns, int64_t targets, int bias,
+                          fenp_cross *out);
 /* The rows of a prepared block, w as written. */
-void    fenp_moments_add(fenp_moments *m, const double *omega, const fenp_sample *block);
+void    fenp_cross_add(fenp_cross *m, const double *omega, const fenp_sample *block);
 /* After the last row, once: weights sum to 1; with bias features and targets are centred
  * and their means stand in the last row of G (those of y less shift). */
-void    fenp_moments_close(fenp_moments *m);
+void    fenp_cross_close(fenp_cross *m);
 
 /* Columns of the closed G. */
-static inline const double *fenp_moments_zy(const fenp_moments *m, int64_t target)
+static inline const double *fenp_cross_zy(const fenp_cross *m, int64_t target)
 { return m->gram + (m->columns + target); }               /* stride m->order             */
-static inline const double *fenp_moments_means(const fenp_moments *m)
+static inline const double *fenp_cross_means(const fenp_cross *m)
 { return m->gram + (m->order - 1); }                      /* stride m->order             */
-static inline double fenp_moments_yy(const fenp_moments *m, int64_t target)
+static inline double fenp_cross_yy(const fenp_cross *m, int64_t target)
 { return m->gram[(m->columns + target) * (m->order + 1)]; }
 
-int64_t    fenp_moments_spectrum_bytes(int64_t columns, int64_t targets);
+int64_t    fenp_cross_spectrum_bytes(int64_t columns, int64_t targets);
 /* n, rank = columns, d, rotation, ty and rest; no basis, no y. */
-fen_status fenp_moments_spectrum(fenp_arena *arena, const fenp_moments *m, fenp_spectrum *out,
+fen_status fenp_cross_spectrum(fenp_arena *arena, const fenp_cross *m, fenp_spectrum *out,
                                  fen_error *err);
 /* weights (columns) = Q (ty / (d + c)) and b of one target; c = INFINITY: f = 0. */
-void       fenp_moments_weights(const fenp_moments *m, const fenp_spectrum *spectrum,
+void       fenp_cross_weights(const fenp_cross *m, const fenp_spectrum *spectrum,
                                 int64_t target, double c, double *weights, double *offset);
 #endif

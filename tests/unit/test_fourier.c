@@ -274,26 +274,26 @@ static void check_moments(int weighted, int bias, double level, int64_t split)
     const double lambda = 1e-4;
     double *omega = draw(&approx, &k, P, 4), weights[D], offset, wanted[D], wanted_offset;
     fenp_sample *s = some_rows(weighted, level);
-    fenp_moments m;
+    fenp_cross m;
     fenp_spectrum e;
     fenp_arena arena;
     fen_error err;
     assert_int_equal(
         fenp_arena_open(&arena,
-                        fenp_moments_bytes(D, TARGETS) + fenp_moments_spectrum_bytes(D, TARGETS),
+                        fenp_cross_bytes(D, TARGETS) + fenp_cross_spectrum_bytes(D, TARGETS),
                         "a test", &err),
         FEN_OK);
-    fenp_moments_open(&arena, D, TARGETS, bias, &m);
+    fenp_cross_open(&arena, D, TARGETS, bias, &m);
     for (int64_t from = 0; from < N; from += split) {
         fenp_sample *block = cut(s, from, from + split < N ? from + split : N);
-        fenp_moments_add(&m, omega, block);
+        fenp_cross_add(&m, omega, block);
         fenp_sample_free(block);
     }
     assert_int_equal(m.rows, N);
-    fenp_moments_close(&m);
-    assert_int_equal(fenp_moments_spectrum(&arena, &m, &e, &err), FEN_OK);
+    fenp_cross_close(&m);
+    assert_int_equal(fenp_cross_spectrum(&arena, &m, &e, &err), FEN_OK);
     for (int64_t t = 0; t < TARGETS; t++) {
-        fenp_moments_weights(&m, &e, t, N * lambda, weights, &offset);
+        fenp_cross_weights(&m, &e, t, N * lambda, weights, &offset);
         dense_ridge(s, omega, bias, lambda, t, wanted, &wanted_offset);
         const double size = cblas_dnrm2(D, wanted, 1);
         /* condition 1e4, y known to eps level / 100 */
