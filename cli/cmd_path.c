@@ -31,16 +31,17 @@ static void print_point(const json_t *p, char mark)
 {
     char lambda2[32] = "f = 0";
     if (json_at(p, "norm") > 0) snprintf(lambda2, sizeof lambda2, "%.4g", json_at(p, "lambda2"));
-    printf("%c %7.4g %11.4g %11s %11.5g %12.6g %10.5g %10.5g\n", mark, json_at(p, "power"),
+    printf("%c %7.4g %11.4g %11s %11.5g %11.6g %10.5g %10.5g\n", mark, json_at(p, "power"),
            json_at(p, "lambda"), lambda2, json_at(p, "norm"), json_at(p, "objective"),
            sqrt(json_at(p, "mean_loss")), sqrt(json_at(p, "score")));
 }
 
 static void print_target(const json_t *json, const span *s, int named)
 {
-    const char *kind = strcmp(json_text_at(json, "score_kind"), "gcv") == 0 ? "GCV" : "left out";
+    const char *kind =
+        strcmp(json_text_at(json, "score_kind"), "gcv") == 0 ? "GCV RMSE" : "left out";
     if (named) printf("\n%s\n", json_text_at(point_at(s, s->from), "target"));
-    printf("  %7s %11s %11s %11s %12s %10s %10s\n", "power", "lambda", "lambda2", "norm",
+    printf("  %7s %11s %11s %11s %11s %10s %10s\n", "power", "lambda", "lambda2", "norm",
            "objective", "train RMSE", kind);
     for (size_t i = s->from; i < s->to; i++) print_point(point_at(s, i), i == s->best ? '>' : ' ');
 }
@@ -48,15 +49,18 @@ static void print_target(const json_t *json, const span *s, int named)
 static void print_path(const json_t *json)
 {
     const json_t *points = json_object_get(json, "points");
-    printf("%s kernel", json_text_at(json, "kernel"));
-    if (json_at(json, "gamma") > 0) printf(", gamma %.6g", json_at(json, "gamma"));
-    printf(", %.0f rows; lambda2: the ridge penalty with the same solution\n", json_at(json, "n"));
+    char gamma[32] = "";
+    if (json_at(json, "gamma") > 0)
+        snprintf(gamma, sizeof gamma, ", gamma %.6g", json_at(json, "gamma"));
+    printf("%s kernel%s, %.0f rows\n", json_text_at(json, "kernel"), gamma, json_at(json, "n"));
     for (size_t from = 0; from < json_array_size(points);) {
         const span s = next_target(points, from);
         print_target(json, &s, s.to - s.from < json_array_size(points));
         from = s.to;
     }
-    puts("> the least RMSE of rows left out one by one; -o writes the solutions as well");
+    print_wrapped(stdout, "",
+                  "lambda2: the ridge penalty with the same solution; > the least RMSE by "
+                  "leave-one-out or GCV; -o writes the solutions as well");
 }
 
 /* ---- as CSV ------------------------------------------------------------------------------ */

@@ -75,11 +75,12 @@ const point *grid_best_at(const grid *g, double (*of)(const point *), double val
     return best;
 }
 
+/* Of two values one is always an end. */
 static int at_an_end(const grid *g, double (*of)(const point *))
 {
     axis a = grid_axis(g, of);
     double best = of(&g->at[g->best]);
-    int answer = a.at && a.count > 1 && (best == a.at[0] || best == a.at[a.count - 1]);
+    int answer = a.at && a.count > 2 && (best == a.at[0] || best == a.at[a.count - 1]);
     free(a.at);
     return answer;
 }
@@ -96,9 +97,9 @@ int grid_ends(const grid *g, const fen_options *o, char *out, size_t size)
     size_t used = 0;
     for (int i = 0; i < 3 && g->best >= 0 && used < size; i++)
         if (coordinate[i].given->choice == FEN_GIVEN && at_an_end(g, coordinate[i].of))
-            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " and " : "the best ",
+            used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                     used ? ", " : "the best point ends the grid of ",
                                      coordinate[i].name);
-    if (used > 0 && used < size)
-        snprintf(out + used, size - used, " ends the grid: widen it there");
+    if (used > 0 && used < size) snprintf(out + used, size - used, ": widen it");
     return used > 0;
 }

@@ -136,19 +136,20 @@ int print_manual(void)
         put_synopsis(commands[i]);
         puts(".br");
     }
-    puts("\\fBfenchel\\fR \\fB\\-\\-help\\fR | \\fB\\-\\-version\\fR | \\fB\\-\\-man\\fR |\n"
-         "\\fB\\-\\-completion\\fR \\fIbash\\fR|\\fIzsh\\fR|\\fIfish\\fR\n"
-         ".SH DESCRIPTION\n"
-         "Minimises the weighted mean of a loss plus lambda times a power of the norm of a\n"
-         "function (the square, unless \\fB\\-\\-power\\fR says otherwise), over the functions of a\n"
-         "kernel and a constant that is not penalised.\n"
-         "Every fit ends with a certificate: a lower bound on what any function could\n"
-         "reach, computed by code that shares nothing with the solvers.\n"
-         ".PP\n"
-         "Wherever a value may be searched it is \\fBauto\\fR, a number, a fraction like 1/3,\n"
-         "a list like 0.1,1,10 or a grid low:high:count with equal ratios (powers: equal\n"
-         "steps).\n"
-         ".SH COMMANDS");
+    puts(
+        "\\fBfenchel\\fR \\fB\\-\\-help\\fR | \\fB\\-\\-version\\fR | \\fB\\-\\-man\\fR |\n"
+        "\\fB\\-\\-completion\\fR \\fIbash\\fR|\\fIzsh\\fR|\\fIfish\\fR\n"
+        ".SH DESCRIPTION\n"
+        "Minimises the weighted mean of a loss plus lambda times a power of the norm of a\n"
+        "function (the square, unless \\fB\\-\\-power\\fR says otherwise), over the functions of a\n"
+        "kernel and a constant that is not penalised.\n"
+        "Every fit ends with a certificate: a lower bound on what any function could\n"
+        "reach, computed by code that shares nothing with the solvers.\n"
+        ".PP\n"
+        "Wherever a value may be searched it is \\fBauto\\fR, a number, a fraction like 1/3,\n"
+        "a list like 0.1,1,10 or a grid low:high:count with equal ratios (powers: equal\n"
+        "steps).\n"
+        ".SH COMMANDS");
     for (int i = 0; commands[i]; i++) put_command(commands[i]);
     puts(".SH OPTIONS");
     put_own_options();

@@ -75,7 +75,7 @@ static void choice_row(const grid *g, const outline *o, const point *p)
     char gamma[32] = "";
     if (o->gammas) snprintf(gamma, sizeof gamma, "%.4g", p->gamma);
     printf("%*s%c %12s  %12.4g", LABEL_WIDTH, "", chosen ? '>' : ' ', gamma, p->lambda);
-    if (o->powers) printf("  %7.4g", p->power);
+    if (o->powers) printf(" %6.4g", p->power);
     printf("  %*.6g%s\n", (int)strlen(g->kind), shown_score(g, p->score),
            chosen ? "  <- chosen" : "");
 }
@@ -91,7 +91,7 @@ static void choice_table(const grid *g)
     if (first + SHOWN > o.rows.count) first = o.rows.count - SHOWN;
     if (first < 0) first = 0;
     printf("%*s  %12s  %12s%s  %s\n", LABEL_WIDTH, "", o.gammas ? "gamma" : "",
-           o.gammas || o.powers ? "best lambda" : "lambda", o.powers ? "    power" : "", g->kind);
+           o.gammas || o.powers ? "best lambda" : "lambda", o.powers ? "  power" : "", g->kind);
     for (int64_t i = first; i < o.rows.count && i < first + SHOWN; i++)
         choice_row(g, &o, grid_best_at(g, o.of, o.rows.at[i]));
     free(o.rows.at);

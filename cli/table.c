@@ -140,19 +140,23 @@ static int print_coordinates(const grid *g, const coordinate *c)
     return 1;
 }
 
+static void print_choice(const grid *g, const point *best)
+{
+    char text[320], gamma[32] = "", power[32] = ""; /* gamma 0: the kernel has none */
+    if (best->gamma > 0) snprintf(gamma, sizeof gamma, ", gamma %.6g", best->gamma);
+    if (best->power != 2) snprintf(power, sizeof power, ", power %.6g", best->power);
+    snprintf(text, sizeof text, "%s %.6g at lambda %.6g%s%s%s", g->kind,
+             shown_score(g, best->score), best->lambda, gamma, power, g->unit);
+    print_wrapped(stdout, "> ", text);
+}
+
 int print_grid(const grid *g)
 {
     coordinate c[] = { { "gamma", gamma_of, grid_axis(g, gamma_of) },
                        { "lambda", lambda_of, grid_axis(g, lambda_of) },
                        { "power", power_of, grid_axis(g, power_of) } };
-    const point *best = &g->at[g->best];
     int done = c[0].values.at && c[1].values.at && c[2].values.at && print_coordinates(g, c);
-    if (done) {
-        printf("> %s %.6g at lambda %.6g", g->kind, shown_score(g, best->score), best->lambda);
-        if (best->gamma > 0) printf(", gamma %.6g", best->gamma); /* 0: the kernel has none */
-        if (best->power != 2) printf(", power %.6g", best->power);
-        printf("%s\n", g->unit);
-    }
+    if (done) print_choice(g, &g->at[g->best]);
     for (int i = 0; i < 3; i++) free(c[i].values.at);
     return done ? EXIT_DONE : complain(EXIT_ROOM, "out of memory while printing the table");
 }

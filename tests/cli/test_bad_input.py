@@ -121,13 +121,15 @@ class BadOptions(ToolTest):
         self.refuse_option("--rows", "5", says=["--rows", "fit", "generate"])
 
     def test_options_that_do_not_exist_yet(self):
-        for name in ("power", "penalty", "approx", "task", "smoothness"):
+        for name in ("penalty", "task", "epsilon"):
             self.refuse_option("--" + name, "1", says=["no option --" + name])
 
     def test_wrong_choices(self):
         self.refuse_option("--kernel", "gausian", says=['"gausian"', "did you mean gaussian?"])
         self.refuse_option("--engine", "warp", says=['"warp"', "auto", "cholesky"])
         self.refuse_option("--select", "kfold:1", says=["kfold:1", "2 to 1000"])
+        self.refuse_option("--kernel", "rbf", says=["did you mean gaussian?"])
+        self.refuse_option("--approx", "fourier:1", says=["fourier:D", "2 to 20000"])
         self.refuse_option("--as", "glmnet", says=["glmnet", "sklearn"])
 
     def test_wrong_numbers(self):

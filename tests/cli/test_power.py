@@ -109,8 +109,8 @@ class Fit(ToolTest):
     def test_a_grid_that_ends_too_early(self):
         self.some_data(rows=60)
         words = ("--gamma", "0.05", "--lambda", "1:100:3")
-        self.assertIn("the best lambda ends the grid", self.run_tool("fit", "data.csv", *words).out)
-        self.assertIn("the best lambda ends", self.run_tool("select", "data.csv", *words).out)
+        self.assertIn("ends the grid of lambda", self.run_tool("fit", "data.csv", *words).out)
+        self.assertIn("ends the grid of lambda:", self.run_tool("select", "data.csv", *words).out)
         text = self.run_tool("select", "data.csv", "--gamma", "0.05", "--lambda", "1e-8:100:21").out
         self.assertNotIn("ends the grid", text)
 

@@ -173,6 +173,7 @@ static void choices(void **state)
     accepts("as", "sklearn", &o);
     accepts("format", "npy", &o);
     refuses("kernel", "gausian", "did you mean gaussian?");
+    refuses("kernel", "rbf", "did you mean gaussian?");
     refuses("kernel", "auto", "it may be gaussian, ");
     refuses("loss", "", "--loss \"\" is unknown");
     refuses("select", "kfold:1", "K from 2 to 1000");
