@@ -42,7 +42,7 @@ fen_status fenp_smoothness(double s, int64_t d, double n, double *power, double 
 fen_status fenp_settle(const fen_options *o, const fenp_sample *sample, fen_options *out,
                        fen_error *err)
 {
-    double power, lambda;
+    double power = 0.0, lambda = 0.0;
     *out = *o;
     if (o->smoothness == 0.0) return FEN_OK;
     const fen_status status =

@@ -111,9 +111,9 @@ static void test_weak_duality_across_models(void **unused)
 static void solve(fen_model *m, const fenp_sample *s)
 {
     const fenp_solver *solver = fenp_find_solver("cholesky");
-    const fenp_problem q = { s, m->loss, m->kernel, m->lambda, m->bias };
-    const fenp_size size = { N, P, 1, m->bias };
-    fenp_solution out = { m->dual, m->offset, NULL };
+    const fenp_problem q = { s, m->loss, m->kernel, m->lambda, 2.0, m->bias, 0.0 };
+    const fenp_size size = { N, P, 1, m->bias, 2.0 };
+    fenp_solution out = { m->dual, m->coef_scale, m->offset, NULL, NULL };
     fenp_arena arena;
     fen_error err;
     void *state;

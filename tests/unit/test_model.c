@@ -119,7 +119,7 @@ static void same_model(const fen_model *a, const fen_model *b)
     assert_string_equal(a->selection.kind, b->selection.kind);
     assert_int_equal(a->selection.rows, b->selection.rows);
     assert_int_equal(a->selection.count, b->selection.count);
-    same_array((double *)a->selection.grid, (double *)b->selection.grid, 3 * a->selection.count);
+    same_array((double *)a->selection.grid, (double *)b->selection.grid, 4 * a->selection.count);
     assert_string_equal(a->method, b->method);
     assert_string_equal(a->note, b->note);
 }

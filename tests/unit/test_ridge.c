@@ -36,9 +36,13 @@ static fenp_sample *random_sample(int64_t n, int64_t p, int weighted)
 
 static fenp_problem problem_of(const fenp_sample *s, const char *kernel, double lambda, int bias)
 {
-    return (fenp_problem){
-        s, fenp_find_loss("square"), { fenp_find_kernel(kernel), { 0.3, 2, 1.0 } }, lambda, bias
-    };
+    return (fenp_problem){ s,
+                           fenp_find_loss("square"),
+                           { fenp_find_kernel(kernel), { 0.3, 2, 1.0 } },
+                           lambda,
+                           2.0,
+                           bias,
+                           0.0 };
 }
 
 /* c and b of the rows listed, whose weights stay what they are in the whole sample. */
@@ -87,7 +91,7 @@ static double predict(const fenp_problem *q, const int64_t *row, int64_t m, cons
 static void solve(const char *name, const fenp_problem *q, fenp_solution *out)
 {
     const fenp_solver *solver = fenp_find_solver(name);
-    const fenp_size size = { q->sample->n, q->sample->p, q->sample->targets, q->bias };
+    const fenp_size size = { q->sample->n, q->sample->p, q->sample->targets, q->bias, 2.0 };
     fenp_arena arena;
     fen_error err;
     void *state;
@@ -114,10 +118,10 @@ static void test_solvers_meet_kkt(void **unused)
     for (int which = 0; which < 5 * 4; which++) {
         fenp_sample *s = random_sample(N, P, which & 1);
         const fenp_problem q = problem_of(s, kernels[which / 4], 0.01, which >> 1 & 1);
-        const fenp_size size = { N, P, T, q.bias };
-        double c[MOST], b, dual[N * T], offset[T], weights[P * T];
+        const fenp_size size = { N, P, T, q.bias, 2.0 };
+        double c[MOST], b, dual[N * T], scale[T], offset[T], weights[P * T];
         const int linear = strcmp(q.kernel.table->name, "linear") == 0;
-        fenp_solution out = { dual, offset, linear ? weights : NULL };
+        fenp_solution out = { dual, scale, offset, linear ? weights : NULL, NULL };
         for (int k = 0; fenp_solvers[k]; k++) {
             if (!fenp_solvers[k]->accepts(q.loss, q.kernel.table, &size)) continue;
             solve(fenp_solvers[k]->name, &q, &out);
@@ -152,8 +156,8 @@ static void test_weight_is_repetition(void **unused)
     for (int64_t i = 0; i < N; i++) once->w[i] = (i == 4 ? 2.0 : 1.0) / (N + 1);
     for (int64_t i = 0; i <= N; i++) twice->w[i] = 1.0 / (N + 1);
     for (int bias = 0; bias < 2; bias++) {
-        double u1[N * T], b1[T], u2[(N + 1) * T], b2[T];
-        fenp_solution first = { u1, b1, NULL }, second = { u2, b2, NULL };
+        double u1[N * T], b1[T], u2[(N + 1) * T], b2[T], scale[T];
+        fenp_solution first = { u1, scale, b1, NULL, NULL }, second = { u2, scale, b2, NULL, NULL };
         const fenp_problem q1 = problem_of(once, "gaussian", 0.02, bias);
         const fenp_problem q2 = problem_of(twice, "gaussian", 0.02, bias);
         solve("cholesky", &q1, &first);
@@ -184,11 +188,11 @@ static double brute_loo(const fenp_problem *q, int64_t t)
     return sum;
 }
 
-static void scores_by(int route, const fenp_problem *q, const double *lambdas, int64_t count,
+static void scores_by(int route, const fenp_problem *q, const fenp_setting *points, int64_t count,
                       fenp_score_kind kind, double *scores)
 {
     const fenp_sample *s = q->sample;
-    const fenp_size size = { s->n, s->p, s->targets, q->bias };
+    const fenp_size size = { s->n, s->p, s->targets, q->bias, 2.0 };
     fenp_arena arena;
     fen_error err;
     const int primal = route == 2;
@@ -197,12 +201,14 @@ static void scores_by(int route, const fenp_problem *q, const double *lambdas, i
                                            fenp_scores_spectrum_bytes(&size, count, primal);
     assert_int_equal(fenp_arena_open(&arena, bytes, "test", &err), FEN_OK);
     if (route == 0)
-        assert_int_equal(fenp_scores_cholesky(&arena, q, lambdas, count, kind, scores, NULL, &err),
+        assert_int_equal(fenp_scores_cholesky(&arena, q, points, count, kind, scores, NULL, &err),
                          FEN_OK);
     else {
         fenp_spectrum e;
         assert_int_equal(fenp_spectrum_make(&arena, q, primal, &e, NULL, &err), FEN_OK);
-        fenp_scores_spectrum(&arena, &e, s->w, q->bias, lambdas, count, kind, scores);
+        assert_int_equal(
+            fenp_scores_spectrum(&arena, &e, s->w, q->bias, points, count, kind, scores, &err),
+            FEN_OK);
     }
     assert_true(arena.used <= arena.size);
     fenp_arena_close(&arena);
@@ -212,16 +218,16 @@ static void scores_by(int route, const fenp_problem *q, const double *lambdas, i
 static void test_leave_one_out(void **unused)
 {
     (void)unused;
-    const double lambdas[] = { 1e-4, 0.01, 1.0 };
+    const fenp_setting points[] = { { 1e-4, 2 }, { 0.01, 2 }, { 1.0, 2 } };
     for (int which = 0; which < 8; which++) {
         fenp_sample *s = random_sample(N, P, which & 1);
         fenp_problem q = problem_of(s, which & 4 ? "linear" : "gaussian", 0.0, which >> 1 & 1);
         for (int route = 0; route < (which & 4 ? 3 : 2); route++) {
             double scores[3 * T];
-            scores_by(route, &q, lambdas, 3, FENP_LOO, scores);
+            scores_by(route, &q, points, 3, FENP_LOO, scores);
             for (int l = 0; l < 3; l++)
                 for (int64_t t = 0; t < T; t++) {
-                    q.lambda = lambdas[l];
+                    q.lambda = points[l].lambda;
                     assert_near(scores[t * 3 + l], brute_loo(&q, t), 1e-8);
                 }
         }
@@ -233,12 +239,12 @@ static void test_leave_one_out(void **unused)
 static void test_scores_do_not_depend_on_order(void **unused)
 {
     (void)unused;
-    const double lambdas[] = { 1e-11, 1e-3 };
+    const fenp_setting points[] = { { 1e-11, 2 }, { 1e-3, 2 } };
     fenp_sample *s = random_sample(N, P, 0);
     const fenp_problem q = problem_of(s, "gaussian", 0.0, 1);
     double both[2 * T], alone[T];
-    scores_by(0, &q, lambdas, 2, FENP_LOO, both);
-    scores_by(0, &q, lambdas + 1, 1, FENP_LOO, alone);
+    scores_by(0, &q, points, 2, FENP_LOO, both);
+    scores_by(0, &q, points + 1, 1, FENP_LOO, alone);
     for (int64_t t = 0; t < T; t++) assert_true(both[t * 2 + 1] == alone[t]);
     fenp_sample_free(s);
 }
@@ -255,7 +261,7 @@ static void test_gcv(void **unused)
         const fenp_problem q = problem_of(s, "linear", lambda, bias);
         double scores[3][T], c[MOST], b, trace = 0.0, square = 0.0;
         for (int route = 0; route < 3; route++)
-            scores_by(route, &q, &lambda, 1, FENP_GCV, scores[route]);
+            scores_by(route, &q, &(fenp_setting){ lambda, 2 }, 1, FENP_GCV, scores[route]);
         brute(&q, 0, all, N, c, &b);
         for (int64_t i = 0; i < N; i++)
             square += pow(s->y[i] - predict(&q, all, N, c, b, i), 2) / N;
@@ -278,12 +284,12 @@ static void test_kfold(void **unused)
 {
     (void)unused;
     enum { FOLDS = 4 };
-    const double lambdas[] = { 1e-3, 0.1 };
+    const fenp_setting points[] = { { 1e-3, 2 }, { 0.1, 2 } };
     for (int which = 0; which < 8; which++) {
         const int count = which & 4 ? 1 : 2;
         fenp_sample *s = random_sample(N, P, which & 1);
         fenp_problem q = problem_of(s, "gaussian", 0.0, which >> 1 & 1);
-        const fenp_size size = { N, P, T, q.bias };
+        const fenp_size size = { N, P, T, q.bias, 2.0 };
         fenp_arena arena;
         fen_error err;
         double scores[2 * T];
@@ -291,7 +297,7 @@ static void test_kfold(void **unused)
         assert_int_equal(
             fenp_arena_open(&arena, fenp_scores_kfold_bytes(&size, count), "test", &err), FEN_OK);
         assert_int_equal(
-            fenp_scores_kfold(&arena, &q, lambdas, count, FOLDS, 11, scores, NULL, &err), FEN_OK);
+            fenp_scores_kfold(&arena, &q, points, count, FOLDS, 11, scores, NULL, &err), FEN_OK);
         fenp_arena_close(&arena);
         fenp_permutation(11, 2, N, order);
         for (int l = 0; l < count; l++)
@@ -302,7 +308,7 @@ static void test_kfold(void **unused)
                     double c[MOST], b, sum = 0.0;
                     for (int64_t i = 0; i < N; i++)
                         if (i % FOLDS != fold) sum += s->w[row[m++] = order[i]];
-                    q.lambda = lambdas[l] * sum;
+                    q.lambda = points[l].lambda * sum;
                     brute(&q, t, row, m, c, &b);
                     for (int64_t i = fold; i < N; i += FOLDS) {
                         const double r =
@@ -323,11 +329,11 @@ static void test_singular_kernel(void **unused)
     fenp_sample *s = random_sample(N, P, 0);
     for (int64_t i = 1; i < N; i += 2) memcpy(s->x + i * P, s->x + (i - 1) * P, sizeof(double) * P);
     fenp_problem q = problem_of(s, "gaussian", 1e-3, 1);
-    const fenp_size size = { N, P, T, 1 };
-    double dual[N * T], offset[T], c[MOST], b;
+    const fenp_size size = { N, P, T, 1, 2.0 };
+    double dual[N * T], scale[T], offset[T], c[MOST], b;
     int64_t all[N];
     for (int64_t i = 0; i < N; i++) all[i] = i;
-    fenp_solution out = { dual, offset, NULL };
+    fenp_solution out = { dual, scale, offset, NULL, NULL };
     solve("cholesky", &q, &out);
     brute(&q, 0, all, N, c, &b);
     for (int64_t i = 0; i < N; i++) assert_near(dual[i] / (2 * q.lambda), c[i], 1e-8);
