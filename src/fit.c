@@ -90,7 +90,7 @@ static void pack_tangents(fen_model *m)
 }
 
 /* Two minima of the same height: the answer is one of them. */
-static void note_tie(fen_model *m)
+void fenp_note_tie(fen_model *m)
 {
     const size_t used = strlen(m->note);
     for (int64_t t = 0; m->power <= 1.0 && t < m->targets; t++) {
@@ -104,8 +104,8 @@ static void note_tie(fen_model *m)
 
 /* ---- the model ---------------------------------------------------------------------------- */
 
-/* What became of the rows and columns, in words. */
-static void describe(const fenp_prep *prep, const fenp_sample *sample, char *out, size_t room)
+void fenp_note_preparation(const fenp_prep *prep, int64_t rows_without_target,
+                           int64_t rows_without_weight, char *out, size_t room)
 {
     int64_t constant = 0, text = 0, gaps = 0;
     for (int64_t j = 0; j < prep->inputs; j++) {
@@ -117,8 +117,8 @@ static void describe(const fenp_prep *prep, const fenp_sample *sample, char *out
         int64_t count;
         const char *what, *happened;
     } facts[] = {
-        { sample->dropped_missing, "row", " without a target left out" },
-        { sample->dropped_weightless, "row", " without weight left out" },
+        { rows_without_target, "row", " without a target left out" },
+        { rows_without_weight, "row", " without weight left out" },
         { constant, "constant column", " left out" },
         { text, "text column", " made into 0/1 features" },
         { gaps, "column", " with gaps filled by the mean and marked" },
@@ -151,7 +151,8 @@ static fen_status build(fenp_prep **prep, fenp_sample *sample, const fen_options
         return fenp_no_memory(err, fenp_bytes(sample->n, sample->targets, sizeof(double)),
                               "the model");
     }
-    describe(*prep, sample, m->note, sizeof m->note);
+    fenp_note_preparation(*prep, sample->dropped_missing, sample->dropped_weightless, m->note,
+                          sizeof m->note);
     m->prep = *prep, *prep = NULL;
     m->loss = fenp_find_loss(o->loss);
     m->kernel = chosen->kernel;
@@ -195,7 +196,7 @@ static fen_status fit_sample(fenp_prep **prep, fenp_sample *sample, const fen_op
     }
     if (!m->weights && kernel->basis != FEN_PRECOMPUTED) m->inputs = sample->x, sample->x = NULL;
     pack_tangents(m);
-    note_tie(m);
+    fenp_note_tie(m);
     m->seconds = fenp_now() - start;
     *out = m;
     return FEN_OK;

@@ -83,34 +83,36 @@ static double variance(const fenp_sample *s, int64_t t)
 }
 
 /* lambda (2/m) N^(2-m) of power m does to a function of norm N what lambda of power 2 does;
- * N is that of the (geometric mean of the) targets: deviation / sqrt(k(x,x)). */
-static double shrinkage_unit(const fenp_sample *all, double unit, double power)
-{
-    double log_size = 0.0;
-    for (int64_t t = 0; t < all->targets; t++) {
-        const double square = variance(all, t) / unit;
-        log_size += square > 0.0 ? 0.5 * log(square) : 0.0;
-    }
-    return 2.0 / power * exp((2.0 - power) * log_size / (double)all->targets);
-}
-
-/* --as sklearn: alpha = n lambda, n the sum of the weights of all rows, whatever part of
+ * N is that of the (geometric mean of the) targets: deviation / sqrt(k(x,x)).
+ * --as sklearn: alpha = n lambda, n the sum of the weights of all rows, whatever part of
  * them is being scored. */
-void fenp_list_lambdas(const fen_options *o, const fenp_kernel *kernel, const fenp_sample *all,
-                       int wanted, double power, double *lambdas)
+void fenp_lambdas_by_units(const fen_options *o, const fenp_units *u, int wanted, double power,
+                           double *lambdas)
 {
-    const double divisor = strcmp(o->as, "sklearn") == 0 ? all->weight_sum : 1.0;
+    const double divisor = strcmp(o->as, "sklearn") == 0 ? u->weight_sum : 1.0;
     if (o->lambda.choice == FEN_GIVEN)
         for (int k = 0; k < wanted; k++) lambdas[k] = o->lambda.at[k] / divisor;
     else if (wanted == 1)
-        lambdas[0] = 1.0 / all->weight_sum;
+        lambdas[0] = 1.0 / u->weight_sum;
     else {
-        const double mean = fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(all), all->w);
-        double unit = mean > 0.0 ? mean : 1.0;
-        if (power != 2.0) unit *= shrinkage_unit(all, unit, power);
+        double unit = u->diagonal > 0.0 ? u->diagonal : 1.0;
+        const double log_norm = u->log_deviation - 0.5 * log(unit);
+        if (power != 2.0) unit *= 2.0 / power * exp((2.0 - power) * log_norm);
         for (int k = 0; k < wanted; k++)
             lambdas[k] = unit * pow(10.0, -11.0 + 12.0 * k / (wanted - 1));
     }
+}
+
+void fenp_list_lambdas(const fen_options *o, const fenp_kernel *kernel, const fenp_sample *all,
+                       int wanted, double power, double *lambdas)
+{
+    fenp_units u = { .weight_sum = all->weight_sum };
+    u.diagonal = fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(all), all->w);
+    for (int64_t t = 0; t < all->targets; t++) {
+        const double square = variance(all, t);
+        u.log_deviation += square > 0.0 ? 0.5 * log(square) / (double)all->targets : 0.0;
+    }
+    fenp_lambdas_by_units(o, &u, wanted, power, lambdas);
 }
 
 /* All lambdas of every power; points has room for strategy->powers x lambdas. */

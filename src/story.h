@@ -1,6 +1,8 @@
 /* story.h -- what the five story files tell each other: plan, select, fit, certify */
 #ifndef FENP_STORY_H
 #define FENP_STORY_H
+#include "data/source.h"
+#include "feature/moments.h"
 #include "model/model.h"
 #include "solver/solver.h"
 
@@ -52,10 +54,24 @@ enum { FENP_AUTO_LAMBDAS = 25 };
 void       fenp_list_lambdas(const fen_options *o, const fenp_kernel *kernel,
                              const fenp_sample *all, int wanted, double power, double *lambdas);
 
+/* The same without the rows. */
+typedef struct fenp_units {
+    double weight_sum;             /* of all rows                                       */
+    double diagonal;               /* mean of k(x,x)                                    */
+    double log_deviation;          /* mean over the targets of log(standard deviation)  */
+} fenp_units;
+void       fenp_lambdas_by_units(const fen_options *o, const fenp_units *units, int wanted,
+                                 double power, double *lambdas);
+
 /* Gammas that are scored side by side, each with a work area of its own. */
 int        fenp_gammas_at_once(int64_t rows, int gammas);
 
 /* ---- fit.c ---- */
+/* What became of rows and columns, in words. */
+void       fenp_note_preparation(const fenp_prep *prep, int64_t rows_without_target,
+                                 int64_t rows_without_weight, char *out, size_t room);
+/* Says so in model->note where f = 0 does as well. */
+void       fenp_note_tie(fen_model *model);
 /* The dual vectors that a model of a power below 1 carries while it is being made. */
 int64_t    fenp_tangent_bytes(const fenp_size *size);
 
@@ -70,7 +86,28 @@ int64_t    fenp_certify_bytes(const fenp_size *size);       /* its work area    
 fen_status fenp_check_kernel(const fen_kernel *kernel, const fenp_sample *sample, fen_error *err);
 fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_certificate *out,
                         const fenp_task *task, fen_error *err);
-/* The parts that know nothing of rows. T(r) = height - steepness r: a tangent of the loss. */
+/* ---- fit_features.c: random features, streamed -------------------------------------- */
+int64_t    fenp_features_bytes(int64_t p, int64_t columns, int64_t targets);  /* work area  */
+double     fenp_features_flops(int64_t rows, int64_t p, int64_t columns);
+/* o->approx is not "none"; options are checked, threads set. */
+fen_status fenp_fit_features(fenp_source *source, const fen_options *o, const fenp_task *task,
+                             fen_model **out, fen_error *err);
+/* From the first row again: every block of the source, prepared, to visit. */
+typedef void (*fenp_visit)(void *state, const fenp_sample *block);
+fen_status fenp_each_block(fenp_source *source, const fenp_prep *prep, fenp_visit visit,
+                           void *state, const fenp_task *task, fen_error *err);
+
+/* ---- certify_features.c: the objective of the approximated kernel ------------------- */
+/* At the end of a fit, from the moments alone. */
+fen_status fenp_certify_cross(const fen_model *model, const fenp_cross *cross,
+                              fen_certificate *out, fen_error *err);
+/* From the rows, in one pass. digits: targets, as of fenp_last_digits. */
+fen_status fenp_certify_source(const fen_model *model, fenp_source *source,
+                               fen_certificate *out, double *digits, const fenp_task *task,
+                               fen_error *err);
+
+/* ---- the parts of a certificate that know nothing of rows ---------------------------- */
+/*  T(r) = height - steepness r: a tangent of the loss. */
 typedef struct fenp_line { double height, steepness; } fenp_line;
 /* Least value over r >= 0 of max(0, T_1(r), ...) + lambda r^power. */
 double     fenp_least_over_norms(const fenp_line *tangents, int64_t count, double lambda,
