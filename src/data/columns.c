@@ -50,8 +50,9 @@ const char *fenp_table_place(const fen_table *table, int64_t row, char *out, int
         snprintf(out, (size_t)size, "%.200s:%lld", table->origin,
                  (long long)(table->first_line + row));
     else if (table->origin && table->origin[0])
-        snprintf(out, (size_t)size, "%.200s: row %lld", table->origin, (long long)(row + 1));
+        snprintf(out, (size_t)size, "%.200s: row %lld", table->origin,
+                 (long long)(table->first_row + row + 1));
     else
-        snprintf(out, (size_t)size, "row %lld", (long long)(row + 1));
+        snprintf(out, (size_t)size, "row %lld", (long long)(table->first_row + row + 1));
     return out;
 }

@@ -57,6 +57,8 @@ fen_status fenp_prep_sample(const fenp_prep *prep, const fen_table *table,
 /* Learns anew from the training table: *agrees if the same numbers and levels come out. */
 fen_status fenp_prep_check(const fenp_prep *prep, const fen_table *table, int *agrees,
                            fen_error *err);
+/* The same of every input of a, which b may have in another order and among others. */
+int        fenp_prep_agree(const fenp_prep *a, const fenp_prep *b);
 /* Raw rows -> features: x is table->rows x prep->features. Columns by name; a missing
  * one is an error that names it. */
 fen_status fenp_prep_apply(const fenp_prep *prep, const fen_table *table, double *x,

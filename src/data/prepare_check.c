@@ -1,4 +1,7 @@
-/* prepare_check.c -- does a stored preparation follow from the rows it claims to come from? */
+/* prepare_check.c -- does a stored preparation follow from the rows it claims to come from?
+ *
+ * Learned anew from the same columns, it must come out again up to rounding: the order of
+ * the rows' blocks and the number of threads may change the last digits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +9,7 @@
 #include "base/error.h"
 #include "data/prepare_parts.h"
 
-/* The same columns, with nothing learned about them. */
-static fenp_prep *unlearned(const fenp_prep *prep)
+fenp_prep *fenp_prep_unlearned(const fenp_prep *prep)
 {
     fenp_prep *copy = fenp_prep_new(prep->inputs, prep->targets);
     int missing = !copy;
@@ -41,24 +43,43 @@ static int same_input(const fenp_input *a, const fenp_input *b)
            fabs(a->center - b->center) <= 1e-9 * fmax(unit, fabs(b->center));
 }
 
+/* The place of name in prep, which is next more often than not; -1: nowhere. */
+static int64_t find_input(const fenp_prep *prep, const char *name, int64_t next)
+{
+    if (next < prep->inputs && strcmp(prep->input[next].name, name) == 0) return next;
+    for (int64_t j = 0; j < prep->inputs; j++)
+        if (strcmp(prep->input[j].name, name) == 0) return j;
+    return -1;
+}
+
+int fenp_prep_agree(const fenp_prep *a, const fenp_prep *b)
+{
+    int agree = a->targets == b->targets && !a->weights == !b->weights && a->sparse == b->sparse &&
+                a->precomputed == b->precomputed && strcmp(a->scaling, b->scaling) == 0 &&
+                (!a->weights || strcmp(a->weights, b->weights) == 0);
+    for (int64_t t = 0; agree && t < a->targets; t++)
+        agree = strcmp(a->target[t], b->target[t]) == 0;
+    for (int64_t i = 0, j = -1; agree && i < a->inputs; i++) {
+        j = find_input(b, a->input[i].name, j + 1);
+        agree = j >= 0 && same_input(&a->input[i], &b->input[j]);
+    }
+    return agree;
+}
+
 fen_status fenp_prep_check(const fenp_prep *prep, const fen_table *table, int *agrees,
                            fen_error *err)
 {
     *agrees = 1;
     if (prep->precomputed) return FEN_OK;
-    fenp_binding binding = { .input = NULL, .target = NULL };
-    fenp_sample *rows = NULL;
-    int64_t *pick = NULL;
-    fenp_prep *again = unlearned(prep);
-    fen_status status = again ? fenp_bind(again, table, 1, &binding, err)
+    fenp_block block = { .pick = NULL };
+    fenp_prep *again = fenp_prep_unlearned(prep);
+    fen_status status = again ? fenp_block_open(again, table, &block, err)
                               : fenp_no_memory(err, 0, "the preparation");
-    if (status == FEN_OK) status = fenp_usable_rows(again, &binding, &rows, &pick, err);
-    if (status == FEN_OK) status = fenp_learn_inputs(again, &binding, pick, rows, err);
-    for (int64_t j = 0; status == FEN_OK && j < prep->inputs; j++)
-        *agrees &= same_input(&prep->input[j], &again->input[j]);
-    free(pick);
-    fenp_sample_free(rows);
-    fenp_unbind(&binding);
+    if (status == FEN_OK)
+        status = fenp_enough_rows(again, fenp_table_title(table), block.rows, err);
+    if (status == FEN_OK) status = fenp_learn_inputs(again, &block, err);
+    if (status == FEN_OK) *agrees = fenp_prep_agree(prep, again);
+    fenp_block_close(&block);
     fenp_prep_free(again);
     return status;
 }

@@ -132,7 +132,7 @@ static fen_status assign_roles(roles *r, const fen_options *o)
 
 /* ---- the preparation without what is learned ---------------------------------------- */
 /* A copy of a name that a model file can hold. */
-static fen_status copy_name(const fen_table *table, const char *name, char **out, fen_error *err)
+static fen_status copy_name(const char *title, const char *name, char **out, fen_error *err)
 {
     json_t *json = fenp_json_string(name);
     int same = json && strcmp(json_string_value(json), name) == 0;
@@ -144,27 +144,28 @@ static fen_status copy_name(const fen_table *table, const char *name, char **out
                 : fenp_fail(err, FEN_BAD_DATA,
                             "%.200s: \"%.60s\" is not UTF-8 text; convert the "
                             "file, for example with iconv -f LATIN1 -t UTF-8",
-                            fenp_table_title(table), name);
+                            title, name);
 }
 
 static fen_status name_columns(fenp_prep *prep, const roles *r, fen_error *err)
 {
     const fen_table *table = r->table;
+    const char *title = fenp_table_title(table);
     fen_status status = FEN_OK;
     for (int64_t j = 0, i = 0; status == FEN_OK && j < table->cols; j++) {
         if (r->of[j] != INPUT) continue;
         prep->input[i].text = table->column[j].text;
-        status = copy_name(table, table->column[j].name, &prep->input[i++].name, err);
+        status = copy_name(title, table->column[j].name, &prep->input[i++].name, err);
     }
     for (int64_t t = 0; status == FEN_OK && t < r->targets; t++)
-        status = copy_name(table, table->column[r->target[t]].name, &prep->target[t], err);
+        status = copy_name(title, table->column[r->target[t]].name, &prep->target[t], err);
     if (status == FEN_OK && r->weights >= 0)
-        status = copy_name(table, table->column[r->weights].name, &prep->weights, err);
+        status = copy_name(title, table->column[r->weights].name, &prep->weights, err);
     return status;
 }
 
-static fen_status start(const fen_table *table, const fen_options *o, fenp_prep **prep,
-                        fen_error *err)
+fen_status fenp_prep_start(const fen_table *table, const fen_options *o, fenp_prep **prep,
+                           fen_error *err)
 {
     roles r = { .table = table, .status = FEN_OK, .err = err };
     const fen_kernel *kernel = fenp_find_kernel(o->kernel);
@@ -190,10 +191,9 @@ static fen_status start(const fen_table *table, const fen_options *o, fenp_prep 
 }
 
 /* ---- precomputed kernels ------------------------------------------------------------ */
-static fen_status start_precomputed(fenp_prep *prep, const fenp_binding *binding,
-                                    const int64_t *pick, const fenp_sample *rows, fen_error *err)
+static fen_status start_precomputed(fenp_prep *prep, const fenp_block *b, fen_error *err)
 {
-    const fen_table *table = binding->table;
+    const fen_table *table = b->binding.table;
     if (prep->inputs != table->rows)
         return fenp_fail(err, FEN_BAD_DATA,
                          "%.200s: %lld rows with %lld kernel values each; a "
@@ -205,7 +205,7 @@ static fen_status start_precomputed(fenp_prep *prep, const fenp_binding *binding
                              "%.200s: column \"%.60s\" holds text, but a "
                              "precomputed kernel holds numbers",
                              fenp_table_title(table), prep->input[j].name);
-        int kept = used < rows->n && pick[used] == j;
+        int kept = used < b->rows->n && b->pick[used] == j;
         prep->input[j].constant = !kept;
         used += kept;
     }
@@ -233,48 +233,54 @@ static fen_status check_symmetric(const fen_table *table, const int64_t *pick, c
 }
 
 /* ---- learning ----------------------------------------------------------------------- */
-static fen_status check_levels(const fenp_prep *prep, const fen_table *table, fen_error *err)
+static fen_status check_levels(const fenp_prep *prep, const char *title, fen_error *err)
 {
     fen_status status = FEN_OK;
     for (int64_t i = 0; i < prep->inputs; i++)
         for (int64_t k = 0; status == FEN_OK && k < prep->input[i].level_count; k++) {
             char *copy = NULL;
-            status = copy_name(table, prep->input[i].levels[k], &copy, err);
+            status = copy_name(title, prep->input[i].levels[k], &copy, err);
             free(copy);
         }
     return status;
 }
 
-static fen_status check_features(const fenp_prep *prep, const fen_table *table,
-                                 const fenp_sample *rows, const fen_options *o, fen_error *err)
+fen_status fenp_prep_finish(fenp_prep *prep, const char *title, fen_error *err)
 {
-    if (prep->features == 0)
-        return fenp_fail(err, FEN_BAD_DATA,
-                         "%.200s: %s%.60s\"%s constant; there is nothing to "
-                         "learn from",
-                         fenp_table_title(table),
-                         prep->inputs > 1 ? "all input columns, \"" : "the only input column, \"",
-                         prep->input[0].name, prep->inputs > 1 ? " and the others, are" : ", is");
-    int64_t bytes = fenp_bytes(rows->n, prep->features, sizeof(double));
+    fen_status status = check_levels(prep, title, err);
+    if (status != FEN_OK) return status;
+    fenp_prep_count(prep);
+    if (prep->features > 0) return FEN_OK;
+    return fenp_fail(err, FEN_BAD_DATA,
+                     "%.200s: %s%.60s\"%s constant; there is nothing to "
+                     "learn from",
+                     title,
+                     prep->inputs > 1 ? "all input columns, \"" : "the only input column, \"",
+                     prep->input[0].name, prep->inputs > 1 ? " and the others, are" : ", is");
+}
+
+static fen_status check_memory(const fenp_prep *prep, int64_t rows, const fen_options *o,
+                               fen_error *err)
+{
+    int64_t bytes = fenp_bytes(rows, prep->features, sizeof(double));
     int64_t limit = o->memory_limit_bytes > 0 ? o->memory_limit_bytes : fenp_memory_available();
     return bytes < 0 || bytes > limit ? fenp_no_memory(err, bytes, "the prepared inputs") : FEN_OK;
 }
 
-static fen_status learn(fenp_prep *prep, const fenp_binding *binding, const fen_options *o,
-                        fenp_sample **sample, int64_t **pick, fen_error *err)
+static fen_status learn(fenp_prep *prep, fenp_block *block, const fen_options *o,
+                        fenp_sample **sample, fen_error *err)
 {
-    const fen_table *table = binding->table;
-    fen_status status = fenp_usable_rows(prep, binding, sample, pick, err);
+    const fen_table *table = block->binding.table;
+    const char *title = fenp_table_title(table);
+    fen_status status = fenp_enough_rows(prep, title, block->rows, err);
     if (status != FEN_OK) return status;
-    status = prep->precomputed ? start_precomputed(prep, binding, *pick, *sample, err)
-                               : fenp_learn_inputs(prep, binding, *pick, *sample, err);
-    if (status != FEN_OK) return status;
-    fenp_prep_count(prep);
-    status = check_levels(prep, table, err);
-    if (status == FEN_OK) status = check_features(prep, table, *sample, o, err);
-    if (status == FEN_OK) status = fenp_finish_sample(prep, binding, *pick, *sample, err);
-    if (status == FEN_OK && prep->precomputed) status = check_symmetric(table, *pick, *sample, err);
-    return status;
+    status = prep->precomputed ? start_precomputed(prep, block, err)
+                               : fenp_learn_inputs(prep, block, err);
+    if (status == FEN_OK) status = fenp_prep_finish(prep, title, err);
+    if (status == FEN_OK) status = check_memory(prep, block->rows->n, o, err);
+    if (status == FEN_OK) status = fenp_block_sample(prep, block, sample, err);
+    if (status != FEN_OK || !prep->precomputed) return status;
+    return check_symmetric(table, block->pick, *sample, err);
 }
 
 fen_status fenp_prep_learn(const fen_table *table, const fen_options *o, fenp_prep **prep,
@@ -282,13 +288,11 @@ fen_status fenp_prep_learn(const fen_table *table, const fen_options *o, fenp_pr
 {
     fenp_prep *made = NULL;
     fenp_sample *rows = NULL;
-    int64_t *pick = NULL;
-    fenp_binding binding = { .input = NULL, .target = NULL };
-    fen_status status = start(table, o, &made, err);
-    if (status == FEN_OK) status = fenp_bind(made, table, 1, &binding, err);
-    if (status == FEN_OK) status = learn(made, &binding, o, &rows, &pick, err);
-    free(pick);
-    fenp_unbind(&binding);
+    fenp_block block = { .pick = NULL };
+    fen_status status = fenp_prep_start(table, o, &made, err);
+    if (status == FEN_OK) status = fenp_block_open(made, table, &block, err);
+    if (status == FEN_OK) status = learn(made, &block, o, &rows, err);
+    fenp_block_close(&block);
     if (status != FEN_OK) {
         fenp_prep_free(made);
         fenp_sample_free(rows);

@@ -1,21 +1,13 @@
 /* prepare_sample.c -- the rows that are learned from
  *
  * A row needs every target and a positive weight; others are left out and counted.
- * hash: XXH3 over the names of inputs, targets and weights, then for every row used the
- * pairs (input, cell) whose cell is not 0, the targets and the weight. Cells are the bits
- * of the double (one zero, one NaN) or the hash of the text, inputs come in training
- * order: neither the order of the columns nor the file format changes it, and sparse
- * rows cost their entries.
  */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "data/prepare_parts.h"
 
 static const double LARGEST_TARGET = 1e140; /* sums of squares stay in range */
@@ -76,25 +68,26 @@ static fen_status read_weight(const fenp_prep *prep, const fenp_binding *b, int6
     return FEN_OK;
 }
 
-static fen_status say_too_few(const fenp_prep *prep, const fen_table *table, const fenp_sample *s,
-                              fen_error *err)
+fen_status fenp_enough_rows(const fenp_prep *prep, const char *title, const fenp_sample *counts,
+                            fen_error *err)
 {
-    const char *title = fenp_table_title(table);
-    if (table->rows == 0)
+    const int64_t rows = counts->n + counts->dropped_missing + counts->dropped_weightless;
+    if (counts->n >= 2) return FEN_OK;
+    if (rows == 0)
         return fenp_fail(err, FEN_BAD_DATA, "%.200s: no rows; at least 2 are needed", title);
-    if (s->dropped_weightless == table->rows)
+    if (counts->dropped_weightless == rows)
         return fenp_fail(err, FEN_BAD_DATA,
                          "%.200s: the weight \"%.60s\" is 0 or missing in every "
                          "row; choose another column with --weights",
                          title, prep->weights);
-    if (s->n == 1)
+    if (counts->n == 1)
         return fenp_fail(err, FEN_BAD_DATA, "%.200s: only 1 usable row; at least 2 are needed",
                          title);
     return fenp_fail(err, FEN_BAD_DATA,
                      "%.200s: no usable row: %lld lack the target \"%.60s\"%s, "
                      "%lld have weight 0",
-                     title, (long long)s->dropped_missing, prep->target[0],
-                     prep->targets > 1 ? " or another" : "", (long long)s->dropped_weightless);
+                     title, (long long)counts->dropped_missing, prep->target[0],
+                     prep->targets > 1 ? " or another" : "", (long long)counts->dropped_weightless);
 }
 
 /* Fills pick, y and w with the usable rows; y has room for all rows of every target. */
@@ -118,14 +111,13 @@ static fen_status collect(const fenp_prep *prep, const fenp_binding *b, fenp_sam
         pick[s->n++] = i;
     }
     s->weight_sum = (double)sum;
-    if (s->n < 2) return say_too_few(prep, b->table, s, err);
     for (int64_t t = 0; t < prep->targets; t++)
         for (int64_t i = 0; i < s->n; i++) s->y[t * s->n + i] = y[i * prep->targets + t];
     return FEN_OK;
 }
 
-fen_status fenp_usable_rows(const fenp_prep *prep, const fenp_binding *binding,
-                            fenp_sample **sample, int64_t **pick, fen_error *err)
+static fen_status usable_rows(const fenp_prep *prep, const fenp_binding *binding,
+                              fenp_sample **sample, int64_t **pick, fen_error *err)
 {
     const fen_table *table = binding->table;
     fen_status status = FEN_OK;
@@ -156,164 +148,103 @@ fen_status fenp_usable_rows(const fenp_prep *prep, const fenp_binding *binding,
     return FEN_OK;
 }
 
-/* ---- hash --------------------------------------------------------------------------- */
-typedef struct pair {
-    uint64_t input, cell;
-} pair;
-
-static uint64_t number_bits(double value)
+/* ---- blocks ------------------------------------------------------------------------- */
+static fen_status invert(const fenp_prep *prep, fenp_block *b, fen_error *err)
 {
-    uint64_t bits = UINT64_C(0x7ff8000000000000); /* the one NaN */
-    if (value == 0.0) return 0;
-    if (!isnan(value)) memcpy(&bits, &value, sizeof bits);
-    return bits;
+    const int64_t cols = b->binding.table->cols;
+    b->input_of = fenp_new(cols, sizeof *b->input_of);
+    if (!b->input_of) return fenp_no_memory(err, 8 * cols, "the columns");
+    for (int64_t j = 0; j < cols; j++) b->input_of[j] = -1;
+    for (int64_t i = 0; i < prep->inputs; i++)
+        if (b->binding.input[i] >= 0) b->input_of[b->binding.input[i]] = i;
+    return FEN_OK;
 }
 
-static uint64_t cell_bits(const fenp_input *input, const fenp_column *column, double cell)
+fen_status fenp_block_open(const fenp_prep *prep, const fen_table *table, fenp_block *out,
+                           fen_error *err)
 {
-    char number[33];
-    const char *text = number;
-    if (!input->text || isnan(cell)) return number_bits(cell);
-    if (column && column->text)
-        text = column->levels[(int64_t)cell];
-    else
-        number[fenp_print_double(cell, number)] = '\0';
-    return XXH3_64bits(text, strlen(text)) | 1; /* never the bits of a zero */
-}
-
-static int by_input(const void *a, const void *b)
-{
-    uint64_t x = ((const pair *)a)->input, y = ((const pair *)b)->input;
-    return (x > y) - (x < y);
-}
-
-static void add_pair(const fenp_prep *prep, const fen_table *table, int64_t input, int64_t column,
-                     double cell, pair *out, int64_t *count)
-{
-    uint64_t bits = cell_bits(&prep->input[input], &table->column[column], cell);
-    out[*count] = (pair){ (uint64_t)input, bits };
-    *count += bits != 0;
-}
-
-/* The nonzero cells of a row, by input. input_of: column -> input, -1: none (sparse only). */
-static int64_t row_pairs(const fenp_prep *prep, const fenp_binding *b, const int64_t *input_of,
-                         int64_t row, pair *out)
-{
-    const fen_table *table = b->table;
-    int64_t count = 0;
-    if (!table->start) {
-        for (int64_t i = 0; i < prep->inputs; i++)
-            add_pair(prep, table, i, b->input[i], table->cells[row * table->cols + b->input[i]],
-                     out, &count);
-        return count;
-    }
-    for (int64_t e = table->start[row]; e < table->start[row + 1]; e++)
-        if (input_of[table->index[e]] >= 0)
-            add_pair(prep, table, input_of[table->index[e]], table->index[e], table->value[e], out,
-                     &count);
-    int64_t last = table->cols - 1;
-    if (input_of[last] >= 0)
-        add_pair(prep, table, input_of[last], last, table->label[row], out, &count);
-    for (int64_t k = 1; k < count; k++)
-        if (out[k - 1].input > out[k].input) {
-            qsort(out, (size_t)count, sizeof *out, by_input);
-            break;
-        }
-    return count;
-}
-
-static void hash_name(XXH3_state_t *state, const char *name)
-{
-    if (name) XXH3_64bits_update(state, name, strlen(name));
-    XXH3_64bits_update(state, name ? "\0name" : "\0none", 6);
-}
-
-static void hash_names(const fenp_prep *prep, XXH3_state_t *state)
-{
-    for (int64_t i = 0; i < prep->inputs; i++) hash_name(state, prep->input[i].name);
-    for (int64_t t = 0; t < prep->targets; t++) hash_name(state, prep->target[t]);
-    hash_name(state, prep->weights);
-}
-
-/* buffer: room for all inputs, targets and two more */
-static void hash_rows(const fenp_prep *prep, const fenp_binding *b, const int64_t *input_of,
-                      const int64_t *pick, const fenp_sample *s, pair *buffer, XXH3_state_t *state)
-{
-    for (int64_t i = 0; i < s->n; i++) {
-        int64_t count = row_pairs(prep, b, input_of, pick[i], buffer);
-        for (int64_t t = 0; t < s->targets; t++)
-            buffer[count++] = (pair){ UINT64_MAX, number_bits(s->y[t * s->n + i]) };
-        buffer[count++] = (pair){ UINT64_MAX - 1, number_bits(s->w[i]) };
-        XXH3_64bits_update(state, buffer, (size_t)count * sizeof *buffer);
-    }
-}
-
-static fen_status hash_sample(const fenp_prep *prep, const fenp_binding *b, const int64_t *pick,
-                              fenp_sample *s, fen_error *err)
-{
-    int64_t room = prep->inputs + prep->targets + 2, cols = b->table->cols;
-    pair *buffer = fenp_new(room, sizeof *buffer);
-    int64_t *input_of = b->table->start ? fenp_new(cols, sizeof *input_of) : NULL;
-    XXH3_state_t *state = XXH3_createState();
-    fen_status status = FEN_OK;
-    if (buffer && state && (input_of || !b->table->start)) {
-        for (int64_t j = 0; input_of && j < cols; j++) input_of[j] = -1;
-        for (int64_t i = 0; input_of && i < prep->inputs; i++)
-            if (b->input[i] >= 0) input_of[b->input[i]] = i;
-        XXH3_64bits_reset(state);
-        hash_names(prep, state);
-        hash_rows(prep, b, input_of, pick, s, buffer, state);
-        s->hash = XXH3_64bits_digest(state);
-    } else
-        status = fenp_no_memory(err, room * (int64_t)sizeof *buffer, "the hash of the rows");
-    XXH3_freeState(state);
-    free(input_of);
-    free(buffer);
+    *out = (fenp_block){ .pick = NULL };
+    fen_status status = fenp_bind(prep, table, 1, &out->binding, err);
+    if (status == FEN_OK) status = invert(prep, out, err);
+    if (status == FEN_OK) status = usable_rows(prep, &out->binding, &out->rows, &out->pick, err);
+    if (status != FEN_OK) fenp_block_close(out);
     return status;
 }
 
+void fenp_block_close(fenp_block *block)
+{
+    fenp_unbind(&block->binding);
+    free(block->input_of);
+    free(block->pick);
+    fenp_sample_free(block->rows);
+    *block = (fenp_block){ .pick = NULL };
+}
+
+fen_status fenp_block_features(const fenp_prep *prep, fenp_block *block, fenp_sample **out,
+                               fen_error *err)
+{
+    fenp_sample *rows = block->rows;
+    int64_t bytes = fenp_bytes(rows->n, prep->features, sizeof(double));
+    double *x = fenp_new(bytes, 1);
+    if (!x) return fenp_no_memory(err, bytes, "the prepared inputs");
+    free(rows->x);
+    rows->x = x;
+    rows->p = prep->features;
+    fen_status status = fenp_apply_rows(prep, &block->binding, block->pick, rows->n, x, err);
+    if (status != FEN_OK) return status;
+    block->rows = NULL;
+    *out = rows;
+    return FEN_OK;
+}
+
 /* ---- the whole sample --------------------------------------------------------------- */
-static fen_status normalise_weights(const fenp_prep *prep, const fenp_binding *b,
-                                    const int64_t *pick, fenp_sample *s, fen_error *err)
+fen_status fenp_weight_vanishes(const char *place, const char *name, fen_error *err)
+{
+    return fenp_fail(err, FEN_BAD_DATA,
+                     "%s: column \"%.60s\" (the weight) vanishes beside the sum of the weights",
+                     place, name);
+}
+
+static fen_status normalise_weights(const fenp_prep *prep, const fenp_block *b, fenp_sample *s,
+                                    fen_error *err)
 {
     for (int64_t i = 0; i < s->n; i++) {
+        char place[256];
         s->w[i] /= s->weight_sum;
         if (s->w[i] < DBL_MIN)
-            return bad_cell(b->table, pick[i], prep->weights,
-                            "(the weight) vanishes beside the sum of the weights", err);
+            return fenp_weight_vanishes(
+                fenp_table_place(b->binding.table, b->pick[i], place, sizeof place), prep->weights,
+                err);
     }
     return FEN_OK;
 }
 
-fen_status fenp_finish_sample(const fenp_prep *prep, const fenp_binding *binding,
-                              const int64_t *pick, fenp_sample *sample, fen_error *err)
+fen_status fenp_block_sample(const fenp_prep *prep, fenp_block *block, fenp_sample **out,
+                             fen_error *err)
 {
-    int64_t bytes = fenp_bytes(sample->n, prep->features, sizeof(double));
-    double *x = fenp_new(bytes, 1);
-    if (!x) return fenp_no_memory(err, bytes, "the prepared inputs");
-    free(sample->x);
-    sample->x = x;
-    sample->p = prep->features;
-    fen_status status = fenp_apply_rows(prep, binding, pick, sample->n, x, err);
-    if (status == FEN_OK) status = hash_sample(prep, binding, pick, sample, err);
-    return status == FEN_OK ? normalise_weights(prep, binding, pick, sample, err) : status;
+    fenp_hash *hash = fenp_hash_new();
+    if (!hash) return fenp_no_memory(err, 0, "the hash of the rows");
+    fenp_sample *sample = NULL;
+    fen_status status = fenp_hash_rows(hash, prep, block, err);
+    if (status == FEN_OK) status = fenp_block_features(prep, block, &sample, err);
+    if (status == FEN_OK) status = normalise_weights(prep, block, sample, err);
+    if (status == FEN_OK) {
+        sample->hash = fenp_hash_end(hash, prep);
+        *out = sample;
+    } else
+        fenp_sample_free(sample);
+    fenp_hash_free(hash);
+    return status;
 }
 
 fen_status fenp_prep_sample(const fenp_prep *prep, const fen_table *table, fenp_sample **sample,
                             fen_error *err)
 {
-    fenp_binding binding;
-    fenp_sample *made = NULL;
-    int64_t *pick = NULL;
-    fen_status status = fenp_bind(prep, table, 1, &binding, err);
+    fenp_block block;
+    fen_status status = fenp_block_open(prep, table, &block, err);
     if (status != FEN_OK) return status;
-    status = fenp_usable_rows(prep, &binding, &made, &pick, err);
-    if (status == FEN_OK) status = fenp_finish_sample(prep, &binding, pick, made, err);
-    if (status == FEN_OK)
-        *sample = made;
-    else
-        fenp_sample_free(made);
-    free(pick);
-    fenp_unbind(&binding);
+    status = fenp_enough_rows(prep, fenp_table_title(table), block.rows, err);
+    if (status == FEN_OK) status = fenp_block_sample(prep, &block, sample, err);
+    fenp_block_close(&block);
     return status;
 }

@@ -6,9 +6,11 @@
 #include "data/prepare.h"
 
 typedef struct fenp_source fenp_source;
+/* Table and options (their strings) must outlive the source. A pipe is refused. */
 fen_status fenp_source_table(const fen_table *table, fenp_source **out, fen_error *err);
 fen_status fenp_source_file(const char *path, const fen_options *o, fenp_source **out,
                             fen_error *err);
+const char *fenp_source_title(const fenp_source *source);   /* for messages */
 /* From the first row again; the first pass needs no rewind. */
 fen_status fenp_source_rewind(fenp_source *source, fen_error *err);
 /* *block is NULL after the last row, else valid until the next call. */
@@ -35,7 +37,11 @@ fen_status fenp_prep_learn_source(fenp_source *source, const fen_options *o, int
  * block gives n = 0. */
 fen_status fenp_prep_block(const fenp_prep *prep, const fen_table *block, fenp_sample **out,
                            fen_error *err);
-/* A pass that only fingerprints: verify compares it with the model's. */
+/* A pass that learns anew from the columns of prep: *agrees if the same numbers and levels
+ * come out. summary->hash is that of fenp_prep_fingerprint, summary->spread that of the rows. */
+fen_status fenp_prep_check_source(const fenp_prep *prep, fenp_source *source, int *agrees,
+                                  fenp_summary *summary, const fenp_task *task, fen_error *err);
+/* A pass that only fingerprints: verify compares it with the model's. summary->spread is 0. */
 fen_status fenp_prep_fingerprint(const fenp_prep *prep, fenp_source *source,
                                  fenp_summary *summary, const fenp_task *task, fen_error *err);
 #endif

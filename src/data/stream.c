@@ -24,6 +24,7 @@ struct fen_stream {
     fen_bytes *in;
     const fen_format *format;
     void *state;
+    int64_t rows; /* handed out so far */
 };
 
 /* ---- which format ------------------------------------------------------------------------- */
@@ -114,7 +115,11 @@ fen_status fen_stream_open(const char *path, const fen_options *o, fen_stream **
 
 fen_status fen_stream_next(fen_stream *stream, fen_table **block, fen_error *err)
 {
-    return stream->format->next(stream->state, block, err);
+    fen_status status = stream->format->next(stream->state, block, err);
+    if (status != FEN_OK || !*block) return status;
+    (*block)->first_row = stream->rows;
+    stream->rows += (*block)->rows;
+    return FEN_OK;
 }
 
 double fen_stream_fraction(const fen_stream *stream) { return fenp_bytes_fraction(stream->in); }

@@ -164,6 +164,19 @@ double fenp_table_cell(const fen_table *table, int64_t row, int64_t col)
     return low < table->start[row + 1] && table->index[low] == col ? table->value[low] : 0.0;
 }
 
+fen_table fenp_table_window(const fen_table *table, int64_t first, int64_t count)
+{
+    fen_table part = *table;
+    part.rows = count;
+    part.row_room = part.entry_room = 0;
+    part.first_row += first;
+    part.first_line += part.first_line > 0 ? first : 0;
+    if (part.cells) part.cells += first * part.cols;
+    if (part.start) part.start += first;
+    if (part.label) part.label += first;
+    return part;
+}
+
 /* ---- appending --------------------------------------------------------------------------- */
 
 /* Names and kinds of the columns [from, to) of like, appended to column[*count]. */

@@ -17,6 +17,7 @@ struct fen_table {
     char   *origin;            /* file name for messages; "" when there is none       */
     int64_t first_line;        /* of the first row in its file, if a line holds a row;
                                   else (blank lines, quoted newlines, no file) 0      */
+    int64_t first_row;         /* rows before the first one, if this is a part        */
     /* dense: rows x cols, row-major; NaN: missing. NULL when the table is sparse. */
     double *cells;
     /* sparse (CSR): entries of row i are start[i]..start[i+1]-1, columns ascending;
@@ -32,6 +33,8 @@ fen_table *fenp_table_new(const char *origin);
 fen_status fenp_table_append(fen_table *table, const fen_table *block, fen_error *err);
 /* Gives a sparse table the further columns (found by name) of a wider one; the label stays last. */
 fen_status fenp_table_widen(fen_table *table, const fen_table *like, fen_error *err);
+/* count rows from row first on; borrows everything, so it is not freed. */
+fen_table  fenp_table_window(const fen_table *table, int64_t first, int64_t count);
 int64_t    fenp_table_find(const fen_table *table, const char *name);   /* -1: no such column */
 /* The code of text in column (appended when new); -1: out of memory. */
 int64_t    fenp_column_code(fenp_column *column, const char *text, int64_t length);
