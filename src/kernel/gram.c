@@ -206,8 +206,27 @@ static const double *tile_two(tile *t, int64_t r, int64_t count)
 
 /* ---- the upper triangle -------------------------------------------------------------- */
 
+/* Where the triangle goes: doubles in a square, or floats, times factor, without gaps. */
+typedef struct upper {
+    int64_t n;
+    double *full;
+    float *packed;
+    double factor;
+} upper;
+
+/* Entries from row on of column j. */
+static void upper_put(const upper *out, int64_t j, int64_t row, const double *values, int64_t count)
+{
+    if (out->full) {
+        memcpy(out->full + j * out->n + row, values, (size_t)count * sizeof *values);
+        return;
+    }
+    float *column = out->packed + j * (j + 1) / 2 + row;
+    for (int64_t i = 0; i < count; i++) column[i] = (float)(values[i] * out->factor);
+}
+
 /* Columns of the matrix are rows of tiles: column j needs the entries 0 .. j. */
-static void upper_tile(const plan *p, int64_t row, int64_t col, double *out)
+static void upper_tile(const plan *p, int64_t row, int64_t col, const upper *out)
 {
     const int64_t n = p->x.rows;
     tile t = tile_open(p, row, col, n, n);
@@ -217,13 +236,13 @@ static void upper_tile(const plan *p, int64_t row, int64_t col, double *out)
         const double *values = tile_two(&t, r, min_of(t.cols, needed));
         for (int64_t i = 0; i < min_of(2, t.rows - r); i++) {
             const int64_t count = min_of(t.cols, j + i + 1 - col);
-            if (count > 0)
-                memcpy(out + (j + i) * n + col, values + i * p->cols, (size_t)count * sizeof *out);
+            if (count > 0) upper_put(out, j + i, col, values + i * p->cols, count);
         }
     }
 }
 
-static fen_status upper_tiles(const plan *p, double *out, const fenp_task *task, fen_error *err)
+static fen_status upper_tiles(const plan *p, const upper *out, const fenp_task *task,
+                              fen_error *err)
 {
     const int64_t n = p->x.rows, blocks = (n + TILE_ROWS - 1) / TILE_ROWS;
     const int64_t group = group_blocks(p, n / 2);
@@ -256,7 +275,7 @@ static fen_status given_pair(fen_view x, int64_t i, int64_t j, double *value, fe
 }
 
 /* Block by block, since one of the two values is always far away. */
-static fen_status upper_given(fen_view x, double *out, fen_error *err)
+static fen_status upper_given(fen_view x, const upper *out, fen_error *err)
 {
     enum { BLOCK = 64 };
     const int64_t n = x.rows;
@@ -268,14 +287,18 @@ static fen_status upper_given(fen_view x, double *out, fen_error *err)
     fen_status status = FEN_OK;
     for (int64_t col = 0; col < n; col += BLOCK)
         for (int64_t row = 0; row <= col; row += BLOCK)
-            for (int64_t j = col; j < min_of(col + BLOCK, n); j++)
-                for (int64_t i = row; i <= min_of(row + BLOCK - 1, j) && status == FEN_OK; i++)
-                    status = given_pair(x, i, j, out + i + j * n, err);
+            for (int64_t j = col; j < min_of(col + BLOCK, n) && status == FEN_OK; j++) {
+                const int64_t count = min_of(BLOCK, j + 1 - row);
+                double values[BLOCK];
+                for (int64_t i = 0; i < count && status == FEN_OK; i++)
+                    status = given_pair(x, row + i, j, values + i, err);
+                if (status == FEN_OK) upper_put(out, j, row, values, count);
+            }
     return status;
 }
 
-fen_status fenp_gram_upper(const fenp_kernel *k, fen_view x, double *out, const fenp_task *task,
-                           fen_error *err)
+static fen_status fill_upper(const fenp_kernel *k, fen_view x, const upper *out,
+                             const fenp_task *task, fen_error *err)
 {
     if (k->table->basis == FEN_PRECOMPUTED) return upper_given(x, out, err);
     plan p;
@@ -285,7 +308,7 @@ fen_status fenp_gram_upper(const fenp_kernel *k, fen_view x, double *out, const 
     /* products: the GEMM's k(x,x) is the definition's but for the order of the sum */
     for (int64_t i = 0; i < x.rows && status == FEN_OK; i++) {
         const double value = fenp_kernel_pair(k, row_of(x, i), row_of(x, i), x.cols);
-        out[i + i * x.rows] = value;
+        upper_put(out, i, i, &value, 1);
         if (!isfinite(value)) /* no other entry is larger than the largest of these */
             status = fenp_fail(err, FEN_BAD_DATA,
                                "the %s kernel overflows at row %lld: scale the inputs, or take a "
@@ -293,6 +316,20 @@ fen_status fenp_gram_upper(const fenp_kernel *k, fen_view x, double *out, const 
                                k->table->name, (long long)(i + 1));
     }
     return status;
+}
+
+fen_status fenp_gram_upper(const fenp_kernel *k, fen_view x, double *out, const fenp_task *task,
+                           fen_error *err)
+{
+    const upper square = { x.rows, out, NULL, 1.0 };
+    return fill_upper(k, x, &square, task, err);
+}
+
+fen_status fenp_gram_packed(const fenp_kernel *k, fen_view x, double unit, float *out,
+                            const fenp_task *task, fen_error *err)
+{
+    const upper packed = { x.rows, NULL, out, 1.0 / unit };
+    return fill_upper(k, x, &packed, task, err);
 }
 
 /* ---- kernel times coefficients --------------------------------------------------------- */

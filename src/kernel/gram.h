@@ -18,6 +18,9 @@ double fenp_kernel_pair(const fenp_kernel *k, const double *x, const double *z, 
  * of threads. The diagonal is exactly k(x,x). */
 fen_status fenp_gram_upper(const fenp_kernel *k, fen_view x, double *out, const fenp_task *task,
                            fen_error *err);
+/* The same triangle in single precision: k(x_i, x_j) / unit at out[i + j(j+1)/2]. */
+fen_status fenp_gram_packed(const fenp_kernel *k, fen_view x, double unit, float *out,
+                            const fenp_task *task, fen_error *err);
 /* out (rows.rows x targets, row-major) = K(rows, centres) coef (targets x centres.rows).
  * K never exists as a whole. Precomputed: rows hold kernel values against the centres. */
 fen_status fenp_gram_times(const fenp_kernel *k, fen_view rows, fen_view centres,

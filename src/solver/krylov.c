@@ -38,9 +38,9 @@ int64_t fenp_krylov_bytes(int64_t m, int64_t most)
            4 * fenp_arena_bytes(at_least_one(most)) + fenp_arena_bytes(work_doubles(most) + 1);
 }
 
-fenp_krylov fenp_krylov_new(fenp_arena *arena, int64_t m, int64_t most, double top)
+fenp_krylov fenp_krylov_new(fenp_arena *arena, int64_t m, int64_t most, double top, double error)
 {
-    fenp_krylov space = { .m = m, .most = most, .top = top };
+    fenp_krylov space = { .m = m, .most = most, .top = top, .error = error };
     space.basis = fenp_arena_doubles(arena, at_least_one(m) * (most + 1));
     space.alpha = fenp_arena_doubles(arena, at_least_one(most));
     space.beta = fenp_arena_doubles(arena, at_least_one(most));
@@ -93,6 +93,12 @@ fen_status fenp_krylov_step(fenp_krylov *space, fenp_operator *times, void *stat
     for (int64_t i = 0; !ends && i < m; i++) w[i] /= left;
     space->steps = k + 1;
     return FEN_OK;
+}
+
+/* Eigenvalues of this size may be anything of this size, negative too. */
+static double noise(const fenp_krylov *space)
+{
+    return (double)space->m * DBL_EPSILON * space->top + space->error;
 }
 
 /* ---- (T + cI)^-1 ----------------------------------------------------------------------- */
@@ -166,8 +172,7 @@ void fenp_krylov_bounds(const fenp_krylov *space, double t, double *below, doubl
     const scaled s = scale_of(space, t);
     const double beta = space->beta[k - 1] * s.unit;
     if (beta == 0.0) return;
-    const double noise = (double)space->m * DBL_EPSILON * space->top * s.unit;
-    const double node = fmin(noise, 0.5 * s.shift);
+    const double node = fmin(noise(space) * s.unit, 0.5 * s.shift);
     double *pivot = space->work, *x = pivot + space->most;
     pivots(space, s.unit, node, -INFINITY, pivot);
     for (int64_t j = 0; j < k; j++)
@@ -205,7 +210,7 @@ fen_status fenp_krylov_curve(fenp_krylov *space, fenp_curve *out, fen_error *err
     for (int64_t j = 0; j < k; j++) {
         const double along = space->norm * vectors[j * k];
         space->q[j] = along * along;
-        if (!(space->d[j] > (double)space->m * DBL_EPSILON * space->top)) space->d[j] = 0.0;
+        if (!(space->d[j] > noise(space))) space->d[j] = 0.0;
     }
     space->measure = (fenp_measure){ .d = space->d, .q = space->q, .count = k };
     *out = fenp_measure_curve(&space->measure, space->m);

@@ -16,8 +16,9 @@ typedef struct fenp_krylov {
     double *d, *q;             /* most: Ritz values and weights, where the curve lives  */
     double *work;
     double  norm;              /* |b|                                                   */
-    double  top;               /* of the eigenvalues; not more than the largest, unless
-                                  rounding errors in products call for it               */
+    double  top;               /* the scale of rounding errors: not below what is known
+                                  of the largest eigenvalue                             */
+    double  error;             /* of A itself, in norm: eigenvalues below it mean nothing */
     fenp_measure measure;
 } fenp_krylov;
 
@@ -25,7 +26,8 @@ typedef struct fenp_krylov {
 typedef fen_status fenp_operator(void *state, const double *x, double *out, fen_error *err);
 
 int64_t     fenp_krylov_bytes(int64_t m, int64_t most);
-fenp_krylov fenp_krylov_new(fenp_arena *arena, int64_t m, int64_t most, double top);
+/* top, error: see above; steps raise top. */
+fenp_krylov fenp_krylov_new(fenp_arena *arena, int64_t m, int64_t most, double top, double error);
 /* A space without steps around b (which may be 0). */
 void        fenp_krylov_start(fenp_krylov *space, const double *b);
 /* Whether another step can add anything. */

@@ -10,10 +10,14 @@
  * power < 1. The curve of the space lies below the true one and its tangents, c V (T + c)^-1
  * e1 |y|, hold for the true one: what branch and bound proves needs no converged nodes.
  * Special cases. f = 0 is proved by any space that says so, for the same reason.
+ * lanczos32. K in single precision (packed.h) spans the space; the residual comes from the
+ * kernel itself in double precision, tile by tile. Its rounded entries cost corrections, not
+ * accuracy, as long as c is above 1e-7 sqrt(n) k(x,x).
  * Accuracy. Predictions differ from the exact ones by less than the residual; the gap of the
  * certificate is of the order of its square.
- * Cost. n^2/2 kernel values; a product (8 n^2 bytes read once, or half of it) per step: 60
- * steps where c/n = 1e-4 of k(x,x), 200 at 1e-6, whatever n. */
+ * Cost. n^2/2 kernel values; one product, 4 n^2 (2 n^2) bytes read, per step: about 60 steps
+ * where c/n = 1e-4 k(x,x), 200 at 1e-6, whatever n. lanczos32: n^2 kernel values for each of
+ * about three residuals. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -21,29 +25,35 @@
 #include "base/linalg.h"
 #include "solver/fold.h"
 #include "solver/krylov.h"
+#include "solver/packed.h"
 #include "solver/solver.h"
 
 enum {
     STEPS_MAX = 1000,
-    ROUNDS = 4,        /* corrections in one sweep */
+    ROUNDS = 6,        /* corrections in one sweep */
     USUAL_STEPS = 150, /* for the planner */
+    USUAL_RESIDUALS = 3,
     PRODUCT_FLOPS = 20 /* n^2 multiplications as fast as memory, in flops of a GEMM */
 };
 static const double FIRST_AIM = 1e-9, NEXT_AIM = 1e-2;
+/* Rounded entries leave no more than about this of a residual: not worth more steps. */
+static const double SINGLE_AIM = 1e-6, SINGLE_GAIN = 1e-5;
 
 typedef struct state {
     fenp_fold fold;
-    double *a, *diag; /* n x n: K in the upper triangle; k(x,x)                    */
-    fenp_krylov space;
-    double *v;              /* m x targets: solutions for y of length 1                  */
-    double *gain;           /* targets: dt/dh at the root; 0: c is fixed                 */
-    fenp_root *roots;       /* targets                                                   */
-    double *y, *r;          /* m: B'Sy/|B'Sy| of the current target, its residual        */
-    double *x;              /* STEPS_MAX: coordinates in the space                       */
-    double *c, *kc;         /* n: coefficients of the current target and K times them    */
+    double *a;              /* lanczos: n x n, K in the upper triangle                */
+    fenp_packed packed;     /* lanczos32: K; at is NULL in lanczos                    */
+    double *diag;           /* n: k(x,x)                                              */
+    fenp_krylov space;      /* of the current target                                  */
+    double *v;              /* m x targets: solutions for |y| = 1                     */
+    double *gain;           /* targets: -dt/dh at the root; 0: c is not to be moved   */
+    fenp_root *roots;       /* targets                                                */
+    double *y, *r, *best;   /* m: y/|y| of the current target, residual, a copy of v  */
+    double *x;              /* coordinates in the space                               */
+    double *c, *kc;         /* n: coefficients of the current target and K times them */
     double *full, *product; /* n: work of the operator                                */
-    double trace;           /* of SKS: no eigenvalue is larger                           */
-    double aim;             /* relative to |y|                                           */
+    double trace;           /* of SKS: no eigenvalue is larger                        */
+    double aim;             /* residual and error of log N, relative to |y| and 1     */
     int sweeps;
     const fenp_problem *problem;
 } state;
@@ -56,14 +66,27 @@ static int accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_si
 
 static int64_t steps_most(int64_t n) { return n < STEPS_MAX ? n : STEPS_MAX; }
 
+/* Everything but K. */
+static int64_t other_bytes(const fenp_size *size)
+{
+    const int64_t n = size->n, space = fenp_krylov_bytes(n, steps_most(n));
+    if (space < 0 || fenp_bytes(n, size->targets, sizeof(double)) < 0) return -1;
+    return space + fenp_arena_bytes(fenp_fold_doubles(n, size->bias)) +
+           fenp_arena_bytes(n * size->targets) + fenp_arena_bytes(size->targets) +
+           fenp_roots_bytes(size->targets) + fenp_arena_bytes(steps_most(n)) +
+           8 * fenp_arena_bytes(n) + (int64_t)sizeof(state) + 64;
+}
+
 static int64_t bytes(const fenp_size *size)
 {
-    const int64_t n = size->n, matrix = fenp_bytes(n, n, sizeof(double));
-    if (matrix < 0 || fenp_bytes(n, size->targets, sizeof(double)) < 0) return -1;
-    return fenp_arena_bytes(n * n) + fenp_arena_bytes(fenp_fold_doubles(n, size->bias)) +
-           fenp_krylov_bytes(n, steps_most(n)) + fenp_arena_bytes(n * size->targets) +
-           fenp_arena_bytes(size->targets) + fenp_roots_bytes(size->targets) +
-           fenp_arena_bytes(steps_most(n)) + 7 * fenp_arena_bytes(n) + (int64_t)sizeof(state) + 64;
+    const int64_t matrix = fenp_bytes(size->n, size->n, sizeof(double)), other = other_bytes(size);
+    return matrix < 0 || other < 0 ? -1 : other + fenp_arena_bytes(size->n * size->n);
+}
+
+static int64_t bytes_single(const fenp_size *size)
+{
+    const int64_t matrix = fenp_packed_bytes(size->n), other = other_bytes(size);
+    return matrix < 0 || other < 0 ? -1 : other + matrix;
 }
 
 static double flops(const fenp_size *size)
@@ -72,60 +95,101 @@ static double flops(const fenp_size *size)
     return n * n * ((double)size->p + 60.0 + products * PRODUCT_FLOPS);
 }
 
-static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **out,
-                        const fenp_task *task, fen_error *err)
+static double flops_single(const fenp_size *size)
+{
+    const double n = (double)size->n, residuals = 2.0 * (double)size->targets * USUAL_RESIDUALS;
+    return 0.5 * flops(size) + n * n * residuals * ((double)size->p + 60.0);
+}
+
+/* Room for everything but K. */
+static state *new_state(fenp_arena *arena, const fenp_problem *problem)
 {
     const fenp_sample *sample = problem->sample;
     const int64_t n = sample->n, targets = sample->targets;
     state *s = (state *)fenp_arena_doubles(arena, (int64_t)(sizeof *s + 7) / 8);
     *s = (state){ .problem = problem };
-    s->a = fenp_arena_doubles(arena, n * n);
     s->fold = fenp_fold_make(sample->w, n, problem->bias,
                              fenp_arena_doubles(arena, fenp_fold_doubles(n, problem->bias)));
     s->v = fenp_arena_doubles(arena, n * targets);
     s->gain = fenp_arena_doubles(arena, targets);
     s->roots = fenp_roots_new(arena, targets);
     s->x = fenp_arena_doubles(arena, steps_most(n));
-    double **vectors[] = { &s->diag, &s->y, &s->r, &s->c, &s->kc, &s->full, &s->product };
+    double **vectors[] = { &s->diag, &s->y, &s->r, &s->best, &s->c, &s->kc, &s->full, &s->product };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         *vectors[i] = fenp_arena_doubles(arena, n);
-    *out = s;
-    const fenp_task gram = fenp_task_part(task, "kernel matrix", 0.0, 0.2);
-    const fen_status status =
-        fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), s->a, &gram, err);
-    if (status != FEN_OK) return status;
-    double largest = 0.0;
-    for (int64_t i = 0; i < n; i++) {
-        const double value = s->fold.s[i] * s->fold.s[i] * (s->diag[i] = s->a[i + i * n]);
-        s->trace += value;
-        largest = fmax(largest, value);
-    }
-    s->space = fenp_krylov_new(arena, s->fold.m, steps_most(s->fold.m), largest);
-    return FEN_OK;
+    return s;
 }
 
-/* ---- the operator --------------------------------------------------------------------- */
+/* The diagonal of K, and a space that knows the scale of rounding errors; rounding: of one
+ * entry, relative. Rounding errors of n^2 entries have a norm of sqrt(n) times one. */
+static double open_space(fenp_arena *arena, state *s, double rounding)
+{
+    const fenp_problem *q = s->problem;
+    const int64_t n = s->fold.n, m = s->fold.m;
+    double largest = 0.0, unit = 0.0;
+    fenp_gram_diagonal(&q->kernel, fenp_sample_inputs(q->sample), s->diag);
+    for (int64_t i = 0; i < n; i++) {
+        const double value = s->fold.s[i] * s->fold.s[i] * s->diag[i];
+        s->trace += value;
+        largest = fmax(largest, value);
+        unit = fmax(unit, s->diag[i]);
+    }
+    const double error = rounding * sqrt((double)n) * largest;
+    s->space = fenp_krylov_new(arena, m, steps_most(m), largest, error);
+    return unit > 0.0 ? unit : 1.0;
+}
+
+static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **out,
+                        const fenp_task *task, fen_error *err)
+{
+    state *s = *out = new_state(arena, problem);
+    s->a = fenp_arena_doubles(arena, s->fold.n * s->fold.n);
+    open_space(arena, s, 0.0);
+    const fenp_task gram = fenp_task_part(task, "kernel matrix", 0.0, 0.2);
+    return fenp_gram_upper(&problem->kernel, fenp_sample_inputs(problem->sample), s->a, &gram, err);
+}
+
+static fen_status begin_single(fenp_arena *arena, const fenp_problem *problem, void **out,
+                               const fenp_task *task, fen_error *err)
+{
+    state *s = *out = new_state(arena, problem);
+    const double unit = open_space(arena, s, 0.5 * FLT_EPSILON);
+    s->packed = fenp_packed_new(arena, s->fold.n, unit);
+    const fenp_task gram = fenp_task_part(task, "kernel matrix", 0.0, 0.2);
+    return fenp_gram_packed(&problem->kernel, fenp_sample_inputs(problem->sample), unit,
+                            s->packed.at, &gram, err);
+}
+
+/* ---- products ----------------------------------------------------------------------------- */
 
 static fen_status operator(void *work, const double *x, double *out, fen_error *err)
 {
     state *s = work;
     (void)err;
     fenp_fold_up(&s->fold, x, s->full);
-    fenp_upper_times(s->fold.n, s->a, s->diag, s->full, 1, s->product);
+    if (s->packed.at)
+        fenp_packed_times(&s->packed, s->full, s->product);
+    else
+        fenp_upper_times(s->fold.n, s->a, s->diag, s->full, 1, s->product);
     fenp_fold_down(&s->fold, s->product, out);
     return FEN_OK;
 }
 
-/* c, K c and the residual y - A v - e^t v of v; the product A v takes the place of full. */
+/* c and K c of v, its residual y - A v - shift v in r, and A v in full. */
 static fen_status true_residual(state *s, const double *v, double shift, fen_error *err)
 {
-    (void)err;
+    const fenp_problem *q = s->problem;
+    const fen_view rows = fenp_sample_inputs(q->sample);
+    fen_status status = FEN_OK;
     fenp_fold_up(&s->fold, v, s->c);
-    fenp_upper_times(s->fold.n, s->a, s->diag, s->c, 1, s->kc);
+    if (s->packed.at)
+        status = fenp_gram_times(&q->kernel, rows, rows, s->c, 1, s->kc, NULL, err);
+    else
+        fenp_upper_times(s->fold.n, s->a, s->diag, s->c, 1, s->kc);
     memcpy(s->product, s->kc, (size_t)s->fold.n * sizeof(double));
     fenp_fold_down(&s->fold, s->product, s->full);
     for (int64_t i = 0; i < s->fold.m; i++) s->r[i] = s->y[i] - s->full[i] - shift * v[i];
-    return FEN_OK;
+    return status;
 }
 
 /* ---- the space of y --------------------------------------------------------------------- */
@@ -150,6 +214,9 @@ static fen_status grow(state *s, double t, double goal, int64_t limit, const fen
     return status;
 }
 
+/* What the space of y is good for. */
+static double space_aim(const state *s) { return s->packed.at ? SINGLE_AIM : s->aim; }
+
 /* The root on the curve of the space, how far to step on, and whether the norm there is known
  * to the aim. */
 static fen_status look(state *s, double size, fenp_root *root, double *gain, int *known,
@@ -173,7 +240,9 @@ static fen_status look(state *s, double size, fenp_root *root, double *gain, int
     double below, above;
     fenp_krylov_bounds(&s->space, root->t, &below, &above);
     const double width = (below + above) / exp(root->t + 2.0 * (p.log_norm - log(size)));
-    *known = !(fabs(2.0 - q->power) * 0.5 * width > s->aim * fmax(slope, 1e-3));
+    /* without bounds, which rounding errors may take, corrections have the last word */
+    *known =
+        isinf(above) || !(fabs(2.0 - q->power) * 0.5 * width > space_aim(s) * fmax(slope, 1e-3));
     return status;
 }
 
@@ -198,12 +267,12 @@ static fen_status explore(state *s, int64_t target, double size, fenp_solution *
     root->t = INFINITY;
     while (status == FEN_OK && !done) {
         int known;
-        status = grow(s, root->t, s->aim, due, task, err);
+        status = grow(s, root->t, space_aim(s), due, task, err);
         if (status == FEN_OK) status = look(s, size, root, &s->gain[target], &known, err);
         if (status != FEN_OK) return status;
         const int64_t steps = s->space.steps;
         done = !fenp_krylov_open(&s->space) || isinf(root->t) ||
-               (known && fenp_krylov_solve(&s->space, root->t, s->x) <= s->aim);
+               (known && fenp_krylov_solve(&s->space, root->t, s->x) <= space_aim(s));
         due = s->problem->power == 2.0 ? STEPS_MAX : steps + (steps > 16 ? steps / 4 : 4);
     }
     if (out->tangents) tangents(s, root, size, out->tangents + target * FENP_NODES_MAX * s->fold.n);
@@ -243,7 +312,8 @@ static fen_status correct(state *s, int64_t target, double over, double floor,
         for (int64_t i = 0; i < s->fold.m; i++) s->r[i] -= (root->c - before) * v[i];
     }
     fenp_krylov_start(&s->space, s->r);
-    const double goal = 0.1 * fmax(s->aim, floor) / s->space.norm;
+    const double all = 0.1 * fmax(s->aim, floor) / s->space.norm;
+    const double goal = s->packed.at ? fmax(all, SINGLE_GAIN) : all;
     const fen_status status = grow(s, root->t, goal, STEPS_MAX, task, err);
     if (status != FEN_OK) return status;
     fenp_krylov_solve(&s->space, root->t, s->x);
@@ -252,23 +322,30 @@ static fen_status correct(state *s, int64_t target, double over, double floor,
     return FEN_OK;
 }
 
-/* Leaves c and K c of what v is in the end. */
+/* Corrects while that helps; leaves c and K c of the best v. The error of c shows only once
+ * the residual is small: it may grow while the residual falls. */
 static fen_status refine(state *s, int64_t target, double size, const fenp_task *task,
                          fen_error *err)
 {
     const int m = (int)s->fold.m;
-    const double *v = s->v + target * m;
-    double before = INFINITY;
+    fenp_root *root = &s->roots[target], kept = *root;
+    double *v = s->v + target * m, residual_before = INFINITY, over_before = INFINITY;
     for (int round = 0;; round++) {
-        fen_status status = true_residual(s, v, s->roots[target].c, err);
+        fen_status status = true_residual(s, v, root->c, err);
         if (status != FEN_OK) return status;
         const double floor = DBL_EPSILON * s->trace * cblas_dnrm2(m, v, 1);
         const double residual = cblas_dnrm2(m, s->r, 1), over = root_error(s, target, v, size);
-        const double error = fmax(residual, fabs(over));
-        if ((residual <= fmax(s->aim, floor) && over == 0.0) || !(error < 0.5 * before) ||
-            round == ROUNDS)
+        const int better = residual < 0.5 * residual_before || fabs(over) < 0.5 * over_before;
+        if (!better && !(fmax(residual, fabs(over)) < fmax(residual_before, over_before))) {
+            *root = kept; /* entries too coarse for so small a c */
+            memcpy(v, s->best, (size_t)m * sizeof(double));
+            return true_residual(s, v, root->c, err);
+        }
+        if ((residual <= fmax(s->aim, floor) && over == 0.0) || !better || round == ROUNDS)
             return FEN_OK;
-        before = error;
+        residual_before = residual, over_before = fabs(over);
+        kept = *root;
+        memcpy(s->best, v, (size_t)m * sizeof(double));
         status = correct(s, target, over, floor, task, err);
         if (status != FEN_OK) return status;
     }
@@ -322,4 +399,15 @@ const fenp_solver fenp_solver_lanczos = {
     0,         accepts,
     bytes,     flops,
     begin,     sweep
+};
+
+const fenp_solver fenp_solver_lanczos32 = {
+    "lanczos32",
+    "as lanczos, kernel matrix in single precision, answer in double; 2 n^2 bytes",
+    0,
+    accepts,
+    bytes_single,
+    flops_single,
+    begin_single,
+    sweep
 };

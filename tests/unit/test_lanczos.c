@@ -202,7 +202,7 @@ static void test_bounds_bracket(void **unused)
     const double square = cblas_ddot(N, b, 1, b, 1);
     for (int64_t j = 0; j < N; j++) q[j] = q[j] * q[j] / square;
     assert_int_equal(fenp_arena_open(&arena, fenp_krylov_bytes(N, MOST), "test", &err), FEN_OK);
-    fenp_krylov space = fenp_krylov_new(&arena, N, MOST, 1.0);
+    fenp_krylov space = fenp_krylov_new(&arena, N, MOST, 1.0, 0.0);
     fenp_krylov_start(&space, b);
     for (int i = 0; i < 5; i++) before[i] = INFINITY;
     while (fenp_krylov_open(&space)) {
@@ -242,7 +242,7 @@ static void test_space_solves(void **unused)
     fen_error err;
     for (int64_t i = 0; i < N; i++) b[i] = 1e-130 * (uniform(9, i) - 0.3);
     assert_int_equal(fenp_arena_open(&arena, fenp_krylov_bytes(N, MOST), "test", &err), FEN_OK);
-    fenp_krylov space = fenp_krylov_new(&arena, N, MOST, 1.0);
+    fenp_krylov space = fenp_krylov_new(&arena, N, MOST, 1.0, 0.0);
     fenp_krylov_start(&space, b);
     while (fenp_krylov_open(&space))
         assert_int_equal(fenp_krylov_step(&space, matrix_times, &k, &err), FEN_OK);
@@ -274,7 +274,7 @@ static void test_space_ends(void **unused)
     fenp_arena arena;
     fen_error err;
     assert_int_equal(fenp_arena_open(&arena, fenp_krylov_bytes(N, N), "test", &err), FEN_OK);
-    fenp_krylov space = fenp_krylov_new(&arena, N, N, 1.0);
+    fenp_krylov space = fenp_krylov_new(&arena, N, N, 1.0, 0.0);
     fenp_krylov_start(&space, s->y);
     while (fenp_krylov_open(&space))
         assert_int_equal(fenp_krylov_step(&space, matrix_times, &k, &err), FEN_OK);
@@ -301,6 +301,7 @@ static void test_agrees_with_spectral(void **unused)
             const fenp_problem q =
                 problem_of(s, "gaussian", lambda, POWERS[which / 4], which >> 1 & 1);
             assert_engines_agree("lanczos", &q, 1e-8);
+            assert_engines_agree("lanczos32", &q, 1e-8);
         }
         fenp_sample_free(s);
     }
