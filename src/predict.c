@@ -1,6 +1,7 @@
 /* predict.c -- raw rows -> features -> scores
  *
- *     score(x) = sum_i c_i k(x_i, x) + b,   c = coef_scale u;   linear: weights . x + b
+ *     score(x) = sum_i c_i k(x_i, x) + b,   c = coef_scale u;   linear: weights . x + b;
+ *     random features: feature_weights . phi(x) + b
  *
  * Rows pass in slabs, so that besides the scores only a slab of features and a tile of
  * the kernel matrix exist at any time. 2 n p flops per row, 2 p targets if linear. */
@@ -57,11 +58,33 @@ static fen_status kernel_scores(const fen_model *m, const double *x, int64_t row
     return status;
 }
 
+/* Random features: tiles of phi, never all of it. */
+static fen_status feature_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
+                                 const fenp_task *task, fen_error *err)
+{
+    enum { TILE = 1024 };
+    const int columns = (int)m->approx.columns, targets = (int)m->targets;
+    const int64_t tile = rows < TILE ? rows : TILE, bytes = fenp_bytes(tile, columns, sizeof *x);
+    double *z = fenp_new(bytes, 1);
+    fen_status status = z ? FEN_OK : fenp_no_memory(err, bytes, "the features");
+    for (int64_t first = 0; status == FEN_OK && first < rows; first += TILE) {
+        const int64_t count = rows - first < TILE ? rows - first : TILE;
+        status = fenp_task_at(task, (double)first / (double)rows, err);
+        fenp_fourier_map(m->frequencies, columns, x + first * m->p, m->p, count, z, tile);
+        cblas_dgemm(CblasColMajor, CblasTrans, CblasTrans, targets, (int)count, columns, 1.0,
+                    m->feature_weights, columns, z, (int)tile, 0.0, scores + first * m->targets,
+                    targets);
+    }
+    free(z);
+    return status;
+}
+
 fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
                              const fenp_task *task, fen_error *err)
 {
-    fen_status status = m->weights ? linear_scores(m, x, rows, scores, task, err)
-                                   : kernel_scores(m, x, rows, scores, task, err);
+    fen_status status = m->weights       ? linear_scores(m, x, rows, scores, task, err)
+                        : m->frequencies ? feature_scores(m, x, rows, scores, task, err)
+                                         : kernel_scores(m, x, rows, scores, task, err);
     for (int64_t i = 0; status == FEN_OK && i < rows; i++)
         for (int64_t t = 0; t < m->targets; t++) scores[i * m->targets + t] += m->offset[t];
     return status;
@@ -78,12 +101,7 @@ static fen_status features(const fen_model *m, const raw *rows, int64_t first, i
         part.rows = count;
         return fenp_prep_apply_view(m->prep, part, x, err);
     }
-    fen_table part = *rows->table; /* a window: columns and names are the table's own */
-    part.rows = count;
-    part.first_line += part.first_line > 0 ? first : 0;
-    if (part.cells) part.cells += first * part.cols;
-    if (part.start) part.start += first;
-    if (part.label) part.label += first;
+    const fen_table part = fenp_table_window(rows->table, first, count);
     return fenp_prep_apply(m->prep, &part, x, err);
 }
 
