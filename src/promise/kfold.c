@@ -1,9 +1,10 @@
-/* kfold.c -- K-fold cross-validation of kernel ridge on one shared kernel matrix
+/* kfold.c -- K-fold cross-validation on one shared kernel matrix
  *
  * Fold k is left out whole and the rest refitted with weights that sum to one: the
- * ordinary convention. One eigendecomposition per fold answers every lambda; the
+ * ordinary convention. One eigendecomposition per fold answers every setting; the
  * predictions of a fold for all of them are one product of K with the coefficients.
  * Cost. K times (9 ((1-1/K) n)^3 + 2 n^2 count) flops, 8 n^2 + 24 ((1-1/K) n)^2 bytes. */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -15,17 +16,19 @@ int64_t fenp_scores_kfold_bytes(const fenp_size *size, int64_t count)
 {
     const int64_t n = size->n, spectrum = fenp_spectrum_bytes(size, 0);
     if (spectrum < 0) return -1;
-    return spectrum + fenp_arena_bytes(n * n) + 6 * fenp_arena_bytes(n) +
+    return spectrum + fenp_arena_bytes(n * n) + 7 * fenp_arena_bytes(n) +
            fenp_arena_bytes(n * size->targets) + 2 * fenp_arena_bytes(n * count * size->targets);
 }
 
 typedef struct deal {
     const fenp_problem *problem;
-    const double *k, *lambdas;
+    const double *k;
+    const fenp_setting *points;
     int64_t count, folds;
     int64_t *order, *train; /* shuffled rows; the rows of the training part          */
     double *w, *y;          /* of the training part                                  */
     double *c, *f;          /* n x (count * targets)                                 */
+    double *q, *scaled, *column;
 } deal;
 
 /* Training rows of one fold, their renormalised weights, labels and kernel values. */
@@ -51,21 +54,30 @@ static int64_t gather(deal *s, int64_t fold, double *a)
     return m;
 }
 
-/* c = S U (ty / (d + m lambda)) scattered to all n rows, for every lambda and target. */
-static void coefficients(deal *s, const fenp_spectrum *e, double *scaled, double *column)
+/* c = S U (ty / (d + c2)), c2 the shrinkage of this fold, scattered to all n rows, for every
+ * setting and target; zero where f = 0. */
+static fen_status coefficients(deal *s, const fenp_spectrum *e, fen_error *err)
 {
     const int64_t n = s->problem->sample->n, m = e->n, r = e->rank;
     memset(s->c, 0, (size_t)(n * s->count * e->targets) * sizeof(double));
-    if (r == 0) return; /* one row and a bias: f = 0 */
-    for (int64_t l = 0; l < s->count; l++)
-        for (int64_t t = 0; t < e->targets; t++) {
+    if (r == 0) return FEN_OK; /* one row and a bias: f = 0 */
+    for (int64_t t = 0; t < e->targets; t++) {
+        fenp_measure measure;
+        const fenp_curve curve = fenp_spectrum_curve(e, t, s->q, &measure);
+        for (int64_t l = 0; l < s->count; l++) {
             double *c = s->c + (l * e->targets + t) * n;
-            for (int64_t j = 0; j < r; j++)
-                scaled[j] = e->ty[t * r + j] / (e->d[j] + (double)m * s->lambdas[l]);
-            cblas_dgemv(CblasColMajor, CblasNoTrans, (int)m, (int)r, 1.0, e->basis, (int)m, scaled,
-                        1, 0.0, column, 1);
-            for (int64_t i = 0; i < m; i++) c[s->train[i]] = e->fold.s[i] * column[i];
+            fenp_root root;
+            const fen_status status = fenp_curve_minimum(&curve, m, s->points[l].lambda,
+                                                         s->points[l].power, 1e-10, &root, err);
+            if (status != FEN_OK) return status;
+            if (isinf(root.c)) continue;
+            for (int64_t j = 0; j < r; j++) s->scaled[j] = e->ty[t * r + j] / (e->d[j] + root.c);
+            cblas_dgemv(CblasColMajor, CblasNoTrans, (int)m, (int)r, 1.0, e->basis, (int)m,
+                        s->scaled, 1, 0.0, s->column, 1);
+            for (int64_t i = 0; i < m; i++) c[s->train[i]] = e->fold.s[i] * s->column[i];
         }
+    }
+    return FEN_OK;
 }
 
 static void add_held_out(const deal *s, int64_t fold, int64_t m, double *scores)
@@ -86,9 +98,9 @@ static void add_held_out(const deal *s, int64_t fold, int64_t m, double *scores)
         }
 }
 
-fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem, const double *lambdas,
-                             int64_t count, int64_t folds, uint64_t seed, double *scores,
-                             const fenp_task *task, fen_error *err)
+fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem,
+                             const fenp_setting *points, int64_t count, int64_t folds,
+                             uint64_t seed, double *scores, const fenp_task *task, fen_error *err)
 {
     const fenp_sample *sample = problem->sample;
     const int64_t n = sample->n, columns = count * sample->targets;
@@ -98,14 +110,16 @@ fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem, con
                          "there are %lld",
                          (long long)folds, (long long)n);
     double *k = fenp_arena_doubles(arena, n * n), *diag = fenp_arena_doubles(arena, n);
-    deal s = { .problem = problem, .k = k, .lambdas = lambdas, .count = count, .folds = folds };
+    deal s = { .problem = problem, .k = k, .points = points, .count = count, .folds = folds };
     s.order = (int64_t *)fenp_arena_doubles(arena, n);
     s.train = (int64_t *)fenp_arena_doubles(arena, n);
     s.w = fenp_arena_doubles(arena, n);
     s.y = fenp_arena_doubles(arena, n * sample->targets);
     s.c = fenp_arena_doubles(arena, n * columns);
     s.f = fenp_arena_doubles(arena, n * columns);
-    double *scaled = fenp_arena_doubles(arena, n), *column = fenp_arena_doubles(arena, n);
+    s.q = fenp_arena_doubles(arena, n);
+    s.scaled = fenp_arena_doubles(arena, n);
+    s.column = fenp_arena_doubles(arena, n);
     fen_status status = fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), k, NULL, err);
     for (int64_t i = 0; i < n; i++) diag[i] = k[i + i * n];
     fenp_permutation(seed, 2, n, s.order);
@@ -118,8 +132,8 @@ fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem, con
         const int64_t m = gather(&s, fold, a);
         status =
             fenp_spectrum_of_matrix(arena, s.w, s.y, m, sample->targets, problem->bias, a, &e, err);
+        if (status == FEN_OK) status = coefficients(&s, &e, err);
         if (status != FEN_OK) return status;
-        coefficients(&s, &e, scaled, column);
         fenp_upper_times(n, k, diag, s.c, columns, s.f);
         add_held_out(&s, fold, m, scores);
         status = fenp_task_at(task, (double)(fold + 1) / (double)folds, err);

@@ -1,4 +1,4 @@
-/* loo.c -- exact leave-one-out and generalised cross-validation of kernel ridge
+/* loo.c -- exact leave-one-out and generalised cross-validation
  *
  * In the folded space (fold.h) with a = M Sy, M = B (B'SKSB + n lambda I)^-1 B', the
  * residual of row i when its own term is deleted and the other weights stay is
@@ -42,17 +42,19 @@ static double mean_square(const double *above, const double *below, int64_t n, f
 int64_t fenp_scores_spectrum_bytes(const fenp_size *size, int64_t count, int primal)
 {
     const int64_t rank = primal ? size->p : size->n, columns = count * (size->targets + 1);
-    return fenp_arena_bytes(rank * columns) + fenp_arena_bytes(size->n * columns) +
-           fenp_arena_bytes(SLAB * rank);
+    const int64_t squares = fenp_arena_bytes(rank * columns) + fenp_arena_bytes(size->n * columns) +
+                            fenp_arena_bytes(SLAB * rank);
+    const int64_t powers = fenp_left_out_bytes(rank, size->targets, count, SLAB);
+    return squares > powers ? squares : powers;
 }
 
 /* Columns of factors: ty/(d+c) for every (lambda, target), then 1/(d+c) for every lambda. */
-static void fill_factors(const fenp_spectrum *e, const double *lambdas, int64_t count,
+static void fill_factors(const fenp_spectrum *e, const fenp_setting *points, int64_t count,
                          double *factors)
 {
     const int64_t r = e->rank;
     for (int64_t l = 0; l < count; l++) {
-        const double c = (double)e->n * lambdas[l];
+        const double c = (double)e->n * points[l].lambda;
         double *inverse = factors + (count * e->targets + l) * r;
         for (int64_t j = 0; j < r; j++) inverse[j] = 1.0 / (e->d[j] + c);
         for (int64_t t = 0; t < e->targets; t++)
@@ -81,14 +83,14 @@ static void multiply(const fenp_spectrum *e, int64_t count, const double *factor
     }
 }
 
-void fenp_scores_spectrum(fenp_arena *arena, const fenp_spectrum *e, const double *w, int bias,
-                          const double *lambdas, int64_t count, fenp_score_kind kind,
-                          double *scores)
+static void scores_of_squares(fenp_arena *arena, const fenp_spectrum *e, const double *w, int bias,
+                              const fenp_setting *points, int64_t count, fenp_score_kind kind,
+                              double *scores)
 {
     const int64_t n = e->n, columns = count * (e->targets + 1);
     double *factors = fenp_arena_doubles(arena, e->rank * columns);
     double *products = fenp_arena_doubles(arena, n * columns);
-    fill_factors(e, lambdas, count, factors);
+    fill_factors(e, points, count, factors);
     multiply(e, count, factors, fenp_arena_doubles(arena, SLAB * e->rank), products);
     for (int64_t l = 0; l < count; l++) {
         double *below = products + (count * e->targets + l) * n;
@@ -102,6 +104,62 @@ void fenp_scores_spectrum(fenp_arena *arena, const fenp_spectrum *e, const doubl
                 mean_square(above, below, n, kind, e->primal ? (double)n * DBL_EPSILON : 0.0);
         }
     }
+}
+
+/* GCV at the shrinkage c of all the data: n L(c) / (sum of c M_ii)^2. */
+static fen_status gcv_of_powers(fenp_arena *arena, const fenp_spectrum *e, int bias,
+                                const fenp_setting *points, int64_t count, double *scores,
+                                fen_error *err)
+{
+    const double n = (double)e->n, untouched = e->primal ? n - (double)(e->rank + bias) : 0.0;
+    double *q = fenp_arena_doubles(arena, e->rank);
+    for (int64_t t = 0; t < e->targets; t++) {
+        fenp_measure m;
+        const fenp_curve curve = fenp_spectrum_curve(e, t, q, &m);
+        for (int64_t l = 0; l < count; l++) {
+            fenp_root root;
+            const fen_status status = fenp_curve_minimum(&curve, e->n, points[l].lambda,
+                                                         points[l].power, 1e-10, &root, err);
+            if (status != FEN_OK) return status;
+            const double c = fmax(root.c, exp(curve.least)); /* less is lost in K's rounding */
+            double loss = m.rest, trace = untouched;
+            for (int64_t j = 0; j < e->rank; j++) {
+                const double share = 1.0 / (1.0 + e->d[j] / c); /* c = infinity: f = 0 */
+                loss += q[j] * share * share;
+                trace += share;
+            }
+            scores[t * count + l] =
+                trace > 0.0 ? exp(m.log_energy) * loss * n / (trace * trace) : INFINITY;
+        }
+    }
+    return FEN_OK;
+}
+
+int fenp_all_squares(const fenp_setting *points, int64_t count)
+{
+    for (int64_t l = 0; l < count; l++)
+        if (points[l].power != 2.0) return 0;
+    return 1;
+}
+
+fen_status fenp_scores_spectrum(fenp_arena *arena, const fenp_spectrum *e, const double *w,
+                                int bias, const fenp_setting *points, int64_t count,
+                                fenp_score_kind kind, double *scores, fen_error *err)
+{
+    if (fenp_all_squares(points, count)) {
+        scores_of_squares(arena, e, w, bias, points, count, kind, scores);
+        return FEN_OK;
+    }
+    if (kind == FENP_GCV) return gcv_of_powers(arena, e, bias, points, count, scores, err);
+    fenp_left_out *left_out;
+    const fen_status status =
+        fenp_left_out_begin(arena, e, bias, points, count, SLAB, &left_out, err);
+    if (status != FEN_OK) return status;
+    for (int64_t i = 0; i < e->n; i += SLAB)
+        fenp_left_out_rows(left_out, e->basis + i, e->n, e->y + i, e->n, w + i,
+                           e->n - i < SLAB ? e->n - i : SLAB);
+    fenp_left_out_scores(left_out, scores);
+    return FEN_OK;
 }
 
 int64_t fenp_scores_cholesky_bytes(const fenp_size *size)
@@ -135,7 +193,7 @@ static void inverse_diagonal(const fenp_fold *fold, const double *x, double *p, 
 }
 
 fen_status fenp_scores_cholesky(fenp_arena *arena, const fenp_problem *problem,
-                                const double *lambdas, int64_t count, fenp_score_kind kind,
+                                const fenp_setting *points, int64_t count, fenp_score_kind kind,
                                 double *scores, const fenp_task *task, fen_error *err)
 {
     const fenp_sample *sample = problem->sample;
@@ -159,7 +217,7 @@ fen_status fenp_scores_cholesky(fenp_arena *arena, const fenp_problem *problem,
             fenp_task_part(task, task ? task->stage : "", (double)l / (double)count,
                            (double)(l + 1) / (double)count);
         int64_t rank = 0;
-        fenp_fold_matrix(&fold, a, diag, (double)n * lambdas[l], work);
+        fenp_fold_matrix(&fold, a, diag, (double)n * points[l].lambda, work);
         status = fenp_cholesky(fold.m, a, n, &rank, &part, err);
         if (status != FEN_OK) return status;
         if (rank < fold.m) { /* lambda drowns in rounding errors */
