@@ -480,6 +480,22 @@ static void selection_table(outcome *o)
     fen_table_free(table);
 }
 
+/* Powers on both sides of 1, and f = 0 at the larger lambda. */
+static void solution_path(outcome *o)
+{
+    fen_options opt = options();
+    fen_table *table = NULL;
+    char *json = NULL;
+    opt.gamma = fen_value(0.3);
+    opt.power = (fen_values){ .choice = FEN_GIVEN, .count = 3, .at = { 0.5, 1, 3 } };
+    opt.lambda = (fen_values){ .choice = FEN_GIVEN, .count = 2, .at = { 0.01, 1e6 } };
+    if (fine(o, fen_table_read(in_folder("train.csv"), &opt, NULL, &table, &o->err)) &&
+        fine(o, fen_path(table, &opt, NULL, &json, &o->err)))
+        digest(o, json, strlen(json));
+    fen_text_free(json);
+    fen_table_free(table);
+}
+
 static void planned(outcome *o)
 {
     fen_options opt = options();
@@ -566,6 +582,7 @@ static void test_svmlight_to_csv(void **state) { (void)state, survives_all(svmli
 static void test_generated(void **state) { (void)state, survives_all(generated); }
 static void test_copied(void **state) { (void)state, survives_all(copied); }
 static void test_selection_table(void **state) { (void)state, survives_all(selection_table); }
+static void test_solution_path(void **state) { (void)state, survives_all(solution_path); }
 static void test_large_model(void **state)
 {
     (void)state, survives(large_model, FILE_ERROR, "files");
@@ -637,6 +654,7 @@ int main(void)
         cmocka_unit_test(test_copied),
         cmocka_unit_test(test_large_model),
         cmocka_unit_test(test_selection_table),
+        cmocka_unit_test(test_solution_path),
         cmocka_unit_test(test_planned),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
