@@ -1,8 +1,6 @@
 /* story.h -- what the five story files tell each other: plan, select, fit, certify */
 #ifndef FENP_STORY_H
 #define FENP_STORY_H
-#include "data/source.h"
-#include "feature/moments.h"
 #include "model/model.h"
 #include "solver/solver.h"
 
@@ -30,6 +28,9 @@ int64_t    fenp_scoring_bytes(const fenp_size *size, int64_t settings, int64_t f
 /* FEN_MEMORY with advice if the strategy does not fit o->memory_limit_bytes or the machine. */
 fen_status fenp_strategy_fits(const fenp_strategy *strategy, const fen_options *o,
                               const fenp_size *size, fen_error *err);
+/* FEN_MEMORY with the advice if so many bytes more are not to be had. */
+fen_status fenp_memory_fits(const fen_options *o, int64_t bytes, const char *advice,
+                            fen_error *err);
 
 /* What --smoothness stands for is put in the place of power and lambda. */
 fen_status fenp_settle(const fen_options *o, const fenp_sample *sample, fen_options *out,
@@ -86,29 +87,12 @@ int64_t    fenp_certify_bytes(const fenp_size *size);       /* its work area    
 fen_status fenp_check_kernel(const fen_kernel *kernel, const fenp_sample *sample, fen_error *err);
 fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_certificate *out,
                         const fenp_task *task, fen_error *err);
-/* ---- fit_features.c: random features, streamed -------------------------------------- */
-int64_t    fenp_features_bytes(int64_t p, int64_t columns, int64_t targets);  /* work area  */
-double     fenp_features_flops(int64_t rows, int64_t p, int64_t columns);
-/* o->approx is not "none"; options are checked, threads set. */
-fen_status fenp_fit_features(fenp_source *source, const fen_options *o, const fenp_task *task,
-                             fen_model **out, fen_error *err);
-/* From the first row again: every block of the source, prepared, to visit. */
-typedef void (*fenp_visit)(void *state, const fenp_sample *block);
-fen_status fenp_each_block(fenp_source *source, const fenp_prep *prep, fenp_visit visit,
-                           void *state, const fenp_task *task, fen_error *err);
-
-/* ---- certify_features.c: the objective of the approximated kernel ------------------- */
-/* At the end of a fit, from the moments alone. */
-fen_status fenp_certify_cross(const fen_model *model, const fenp_cross *cross,
-                              fen_certificate *out, fen_error *err);
-/* From the rows, in one pass. digits: targets, as of fenp_last_digits. */
-fen_status fenp_certify_source(const fen_model *model, fenp_source *source,
-                               fen_certificate *out, double *digits, const fenp_task *task,
-                               fen_error *err);
-
 /* ---- the parts of a certificate that know nothing of rows ---------------------------- */
 /*  T(r) = height - steepness r: a tangent of the loss. */
-typedef struct fenp_line { double height, steepness; } fenp_line;
+typedef struct fenp_line {
+    double height, steepness;
+    double noise;                  /* of the steepness: up to it, it may as well be 0   */
+} fenp_line;
 /* Least value over r >= 0 of max(0, T_1(r), ...) + lambda r^power. */
 double     fenp_least_over_norms(const fenp_line *tangents, int64_t count, double lambda,
                                  double power);

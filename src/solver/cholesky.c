@@ -7,7 +7,9 @@
  * further sweep is a step of iterative refinement with the true residual. Power 2 has
  * c = n lambda and one factorisation; other powers one per point of the curve (curve.h).
  * Special cases. c below the rounding errors of a singular K: the factorisation breaks
- * down and the sentence names the smallest lambda that is safe.
+ * down and the sentence names the smallest lambda that is safe. N^2 of a singular K has an
+ * error of eps d_max |y|^2/c^2: powers below 1 are searched down to c = 10 sqrt(eps) d_max,
+ * where that is a hundredth of it.
  * Cost. n^3/3 flops per factorisation, 8 n^2 bytes; n^2/2 kernel values; 4 n^2 per further
  * sweep. Power < 1 keeps the dual vector of every point that was looked at. */
 #include <float.h>
@@ -134,19 +136,33 @@ static double dot(const state *s, const double *a, const double *b)
     return cblas_ddot((int)s->fold.m, a, 1, b, 1);
 }
 
-/* v = G^-1 y, N^2 = v'Kv, L = c^2 v'v, dN^2/dc = -2 (Kv)'G^-1 v */
+/* v = G^-1 y with one step of refinement: near the floor the factor alone has few digits. */
+static fen_status solve_at(state *s, double c, double *v, double *kv, fen_error *err)
+{
+    const int64_t m = s->fold.m;
+    const double *y = s->y + s->target * m;
+    double *residual = s->kc;
+    memset(v, 0, (size_t)m * sizeof(double));
+    memset(kv, 0, (size_t)m * sizeof(double));
+    fen_status status = factor(s, c, s->task, err);
+    for (int step = 0; status == FEN_OK && step < 2; step++) {
+        for (int64_t i = 0; i < m; i++) residual[i] = y[i] - kv[i] - c * v[i];
+        status = fenp_cholesky_solve(m, s->a, s->fold.n, residual, 1, err);
+        for (int64_t i = 0; i < m; i++) v[i] += residual[i];
+        times_folded(s, v, residual, kv);
+    }
+    return status;
+}
+
+/* N^2 = v'Kv, L = c^2 v'v, dN^2/dc = -2 (Kv)'G^-1 v */
 static fen_status point(void *work, double t, fenp_point *out, fen_error *err)
 {
     state *s = work;
     const int64_t m = s->fold.m;
     const double c = exp(t), *y = s->y + s->target * m;
-    double *v = s->step, *kv = s->c, *full = s->kc;
-    fen_status status = factor(s, c, s->task, err);
+    double *v = s->step, *kv = s->c;
+    fen_status status = solve_at(s, c, v, kv, err);
     if (status != FEN_OK) return status;
-    memcpy(v, y, (size_t)m * sizeof(double));
-    status = fenp_cholesky_solve(m, s->a, s->fold.n, v, 1, err);
-    if (status != FEN_OK) return status;
-    times_folded(s, v, full, kv);
     const double square = fmax(dot(s, v, kv), 0.0), energy = dot(s, y, y);
     out->t = t;
     out->log_norm = 0.5 * log(square);
@@ -179,7 +195,7 @@ static fen_status find_root(state *s, int64_t target, fen_error *err)
                                .log_reach =
                                    reach > noise * top * energy ? 0.5 * log(reach) : -INFINITY,
                                .log_top = log(top),
-                               .least = log(top) + log(10.0 * noise) };
+                               .least = log(top) + log(10.0 * sqrt(DBL_EPSILON)) };
     return fenp_curve_minimum(&curve, n, problem->lambda, problem->power, problem->gap,
                               &s->roots[target], err);
 }

@@ -9,7 +9,8 @@
  *   one tangent is the highest, tangent + n lambda r^m is concave and least at its ends.
  *   Between two neighbouring points of the curve the bound is therefore the value where
  *   their tangents cross; the lowest crossing is split until all lie within the gap.
- *   f = 0 is the point c = infinity (slope -2 sqrt(y'Ky)), the tail ends on the tangent 0.
+ *   f = 0 is the point c = infinity (slope -2 sqrt(y'Ky)). The other end is c = 0: what
+ *   least squares leaves, with slope 0; behind it (or without it) lies the tangent 0.
  * Scale. Losses are relative to |y|^2, norms to |y|/sqrt(d_max): nothing overflows before
  *   the answer does.
  * Cost. m > 1: about 12 points of the curve; m < 1: 15 to FENP_NODES_MAX. */
@@ -30,13 +31,13 @@ static fen_status measure_at(void *state, double t, fenp_point *out, fen_error *
     const int large = x > 0.0;
     double square = 0.0, along = 0.0, loss = m->rest;
     for (int64_t j = 0; j < m->count; j++) {
-        const double d = m->d[j] * unit;
-        const double share = large ? 1.0 / (1.0 + d * small) : small / (d + small); /* c/(d+c) */
-        const double inverse = large ? share : 1.0 / (d + small);
+        const double d = m->d[j] > m->floor ? m->d[j] * unit : 0.0;
+        const double inverse = 1.0 / (large ? 1.0 + d * small : d + small);
+        const double share = d > 0.0 ? (large ? inverse : small * inverse) : 1.0; /* c/(d+c) */
         const double part = d > 0.0 ? d * m->q[j] * inverse * inverse : 0.0;
         square += part;
         along += part * share;
-        loss += d > 0.0 ? m->q[j] * share * share : m->q[j];
+        loss += m->q[j] * share * share;
     }
     const double root = 0.5 * (m->log_energy - m->log_top + log(square));
     *out = (fenp_point){ t, large ? root - x : root, square > 0.0 ? -along / square : 0.0, loss };
@@ -56,6 +57,7 @@ fenp_curve fenp_measure_curve(fenp_measure *m, int64_t rows)
         reach += top > 0.0 ? m->d[j] / top * m->q[j] : 0.0;
     }
     if (energy > 0.0) m->rest /= energy;
+    m->floor = noise * top;
     m->log_energy = log(energy);
     m->log_top = log(top);
     const double half = 0.5 * (m->log_energy + m->log_top + log(reach));
@@ -64,7 +66,8 @@ fenp_curve fenp_measure_curve(fenp_measure *m, int64_t rows)
                          .log_energy = m->log_energy,
                          .log_reach = reach > noise ? half : -INFINITY,
                          .log_top = m->log_top,
-                         .least = m->log_top + log(noise) };
+                         .least = m->log_top + log(noise),
+                         .has_end = 1 };
 }
 
 /* ---- the stationary point, between two ends ------------------------------------------- */
@@ -146,7 +149,7 @@ static fen_status visit(hunt *s, double t, fen_error *err)
 {
     const fenp_curve *curve = s->w.curve;
     node new = { t, 0.0, 1.0, -2.0 * exp(curve->log_reach - s->log_unit - curve->log_top), 1.0 };
-    if (isfinite(t)) {
+    if (t < INFINITY) {
         fenp_point p;
         const fen_status status = curve->at(curve->state, t, &p, err);
         if (status != FEN_OK) return status;
@@ -188,11 +191,18 @@ static double split(const hunt *s, int i)
 {
     const node *a = &s->at[i], *b = a + 1;
     const double r = log(crossing(s, i));
-    if (i == s->count - 1)
+    if (i == s->count - 1 || isinf(b->t))
         return fmax(a->t - fmax(1.0, 2.0 * (r - log(a->norm))), s->w.curve->least);
     if (isinf(a->t)) return b->t + fmax(0.7, log(b->norm) - r); /* N goes like 1/c there */
     const double share = (log(b->norm) - r) / (log(b->norm) - log(a->norm));
     return b->t + fmin(fmax(share, 0.15), 0.85) * (a->t - b->t);
+}
+
+/* What is left to split between node i and the next, in log c. */
+static double width(const hunt *s, int i)
+{
+    const double end = i + 1 < s->count ? s->at[i + 1].t : -INFINITY;
+    return s->at[i].t - fmax(end, s->w.curve->least);
 }
 
 static int best_node(const hunt *s)
@@ -203,18 +213,28 @@ static int best_node(const hunt *s)
     return best;
 }
 
-/* From the best node to the stationary point beside it, which becomes a node itself. */
+/* From the best node to the stationary point beside it, which becomes a node itself. A curve
+ * with an end has one below every floor too; without, the floor takes its place. */
 static fen_status polish(hunt *s, fen_error *err)
 {
     const int i = best_node(s);
-    if (isinf(s->at[i].t)) return FEN_OK;
     const double low = i + 1 < s->count ? s->at[i + 1].t : -INFINITY;
     const double high = i > 0 ? s->at[i - 1].t : INFINITY;
-    double t = s->at[i].t;
+    if (s->at[i].t == INFINITY) return FEN_OK;
+    double t = fmax(s->at[i].t, fmin(s->w.curve->least, high - 1.0));
     fen_status status = up_crossing(&s->w, low, high, &t, err);
-    t = fmax(t, s->w.curve->least);
+    if (!s->w.curve->has_end) t = fmax(t, s->w.curve->least);
     if (status == FEN_OK && t != s->at[i].t) status = visit(s, t, err);
     return status;
+}
+
+/* The best node that is a function: the end of the curve is only a limit. */
+static double best_t(const hunt *s)
+{
+    int best = 0;
+    for (int i = 1; i < s->count; i++)
+        if (s->at[i].value < s->at[best].value && s->at[i].t > -INFINITY) best = i;
+    return s->at[best].t;
 }
 
 /* All nonzero stationary points lie in [low, high]: N <= Nmax gives the first, c N <= reach
@@ -236,9 +256,7 @@ static int worst_interval(const hunt *s, double gap)
     int worst = -1;
     for (int i = 0; i < s->count; i++) {
         const double at = bound(s, i);
-        const double width =
-            i + 1 < s->count ? s->at[i].t - s->at[i + 1].t : s->at[i].t - s->w.curve->least;
-        if (at < lowest && width > 1e-12) lowest = at, worst = i;
+        if (at < lowest && width(s, i) > 1e-12) lowest = at, worst = i;
     }
     return worst;
 }
@@ -249,6 +267,7 @@ static fen_status global_minimum(const wanted *w, double gap, fenp_root *out, fe
     double low, high;
     ends(&s, &low, &high);
     fen_status status = visit(&s, INFINITY, err);
+    if (status == FEN_OK && w->curve->has_end) status = visit(&s, -INFINITY, err);
     if (low < high) {
         enum { FIRST = 5 };
         for (int k = 0; status == FEN_OK && k < FIRST; k++)
@@ -267,7 +286,7 @@ static fen_status global_minimum(const wanted *w, double gap, fenp_root *out, fe
             polished = s.at[best_node(&s)].value;
         }
     }
-    out->t = s.at[best_node(&s)].t;
+    out->t = best_t(&s);
     out->nodes = s.count;
     for (int i = 0; i < s.count; i++) out->node[i] = s.at[i].t;
     return status;

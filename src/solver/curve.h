@@ -26,6 +26,7 @@ typedef struct fenp_curve {
                                   is all that K can do for this y                       */
     double log_top;            /* log of the largest eigenvalue, or of a bound on it    */
     double least;              /* t below which c drowns in the rounding errors of K    */
+    int    has_end;            /* at t = -INFINITY too: least squares of least norm     */
 } fenp_curve;
 
 /* A curve made of eigenvalues (or Ritz values): N^2 = sum d q/(d+c)^2,
@@ -36,6 +37,7 @@ typedef struct fenp_measure {
     int64_t count;
     double rest;               /* loss that no eigenvalue touches, likewise             */
     double log_energy, log_top;
+    double floor;              /* eigenvalues up to it are rounding errors and count as 0 */
 } fenp_measure;
 /* Scales q and rest (given as squares of y) in place; rows: n, for the rounding floor. */
 fenp_curve fenp_measure_curve(fenp_measure *measure, int64_t rows);
@@ -46,7 +48,8 @@ typedef struct fenp_root {
     double lambda2;            /* c / n: the ridge penalty with the same solution       */
     double t;                  /* log c, finite where c overflows                       */
     int    nodes;              /* power < 1: the residuals of the ridge solutions at    */
-    double node[FENP_NODES_MAX];   /* these log c (INFINITY: f = 0) prove the minimum   */
+    double node[FENP_NODES_MAX];   /* these log c prove the minimum; INFINITY: f = 0,
+                                  -INFINITY: what least squares cannot explain          */
 } fenp_root;
 
 /* The minimum. power > 1: unique, safeguarded Newton. power = 1: f = 0 from

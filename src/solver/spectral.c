@@ -14,9 +14,9 @@
 typedef struct state {
     fenp_spectrum spectrum;
     fenp_root *roots; /* targets                                          */
-    double *c, *kc;  /* n x targets: coefficients, K times them          */
-    double *product; /* targets x n                                      */
-    double *factors; /* rank x nodes                                     */
+    double *c, *kc;   /* n x targets: coefficients, K times them          */
+    double *product;  /* targets x n                                      */
+    double *factors;  /* rank x nodes                                     */
 } state;
 
 static int64_t factor_columns(const fenp_size *size)
@@ -93,8 +93,8 @@ static void tangents(state *s, int64_t t, double *out)
     for (int64_t k = 0; k < root->nodes; k++) {
         const double inverse = exp(-root->node[k]);
         for (int64_t j = 0; j < r; j++)
-            s->factors[k * r + j] =
-                2.0 / (double)e->n * e->ty[t * r + j] / (1.0 + e->d[j] * inverse);
+            s->factors[k * r + j] = 2.0 / (double)e->n * e->ty[t * r + j] /
+                                    (e->d[j] > 0.0 ? 1.0 + e->d[j] * inverse : 1.0);
     }
     expand(s, root->nodes, out);
 }
@@ -109,7 +109,8 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
     fen_status status = FEN_OK;
     for (int64_t t = 0; status == FEN_OK && t < e->targets; t++) {
         status = find_root(s, problem, t, err);
-        for (int64_t j = 0; j < r; j++) s->factors[j] = e->ty[t * r + j] / (e->d[j] + s->roots[t].c);
+        for (int64_t j = 0; j < r; j++)
+            s->factors[j] = e->ty[t * r + j] / (e->d[j] + s->roots[t].c);
         expand(s, 1, s->c + t * n);
     }
     const fen_view x = fenp_sample_inputs(problem->sample);

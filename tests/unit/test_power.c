@@ -130,7 +130,7 @@ static void linear_models_agree(void **state)
             o.kernel = "linear";
             o.bias = bias;
             fen_model *primal = fit(&r, o);
-            for (int e = 0; e < 3; e++) {
+            for (int e = powers[k] < 1.0; e < 3; e++) { /* X X' is singular: no Cholesky */
                 o.engine = engines[e];
                 assert_true(apart(fit(&r, o), primal) < 1e-8);
             }
