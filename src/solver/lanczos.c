@@ -30,7 +30,7 @@
 
 enum {
     STEPS_MAX = 1000,
-    ROUNDS = 6,        /* corrections in one sweep */
+    ROUNDS = 4,        /* corrections in one sweep */
     USUAL_STEPS = 150, /* for the planner */
     USUAL_RESIDUALS = 3,
     PRODUCT_FLOPS = 20 /* n^2 multiplications as fast as memory, in flops of a GEMM */
@@ -46,7 +46,7 @@ typedef struct state {
     double *diag;           /* n: k(x,x)                                              */
     fenp_krylov space;      /* of the current target                                  */
     double *v;              /* m x targets: solutions for |y| = 1                     */
-    double *gain;           /* targets: -dt/dh at the root; 0: c is not to be moved   */
+    double *gain;           /* targets: dt/dh at the root; 0: c is not to be moved    */
     fenp_root *roots;       /* targets                                                */
     double *y, *r, *best;   /* m: y/|y| of the current target, residual, a copy of v  */
     double *x;              /* coordinates in the space                               */
@@ -217,6 +217,14 @@ static fen_status grow(state *s, double t, double goal, int64_t limit, const fen
 /* What the space of y is good for. */
 static double space_aim(const state *s) { return s->packed.at ? SINGLE_AIM : s->aim; }
 
+/* How far t is above its equation where the norm is e^log_norm. */
+static double excess(const state *s, double t, double log_norm)
+{
+    const fenp_problem *q = s->problem;
+    return t + (2.0 - q->power) * log_norm - log(0.5 * q->power * (double)s->fold.n) -
+           log(q->lambda);
+}
+
 /* The root on the curve of the space, how far to step on, and whether the norm there is known
  * to the aim. */
 static fen_status look(state *s, double size, fenp_root *root, double *gain, int *known,
@@ -234,8 +242,7 @@ static fen_status look(state *s, double size, fenp_root *root, double *gain, int
     if (status != FEN_OK || q->power == 2.0 || isinf(root->t)) return status;
     status = curve.at(curve.state, root->t, &p, err);
     const double slope = 1.0 + (2.0 - q->power) * p.slope;
-    const double over = root->t + (2.0 - q->power) * p.log_norm -
-                        log(0.5 * q->power * (double)s->fold.n) - log(q->lambda);
+    const double over = excess(s, root->t, p.log_norm);
     if (slope > 0.0 && fabs(over) < 1e-6) *gain = 1.0 / slope; /* else c is held at the least */
     double below, above;
     fenp_krylov_bounds(&s->space, root->t, &below, &above);
@@ -249,8 +256,10 @@ static fen_status look(state *s, double size, fenp_root *root, double *gain, int
 /* The dual vectors 2 w (y - f - b) of the space's solutions at the nodes. */
 static void tangents(state *s, const fenp_root *root, double size, double *out)
 {
+    /* low enough to stand for c = 0, where T + cI would be singular */
+    const double end = log(s->space.top) + log(0.1 * (double)s->fold.n * DBL_EPSILON);
     for (int k = 0; k < root->nodes; k++) {
-        fenp_krylov_solve(&s->space, root->node[k], s->x);
+        fenp_krylov_solve(&s->space, fmax(root->node[k], end), s->x);
         fenp_krylov_lift(&s->space, 2.0 / (double)s->fold.n * size, s->x, s->r);
         fenp_fold_up(&s->fold, s->r, out + k * s->fold.n);
     }
@@ -286,15 +295,12 @@ static fen_status explore(state *s, int64_t target, double size, fenp_solution *
 /* How far log c is from its equation at the true norm of v; rounding errors count as nothing. */
 static double root_error(const state *s, int64_t target, const double *v, double size)
 {
-    const fenp_problem *q = s->problem;
     const int m = (int)s->fold.m;
     if (s->gain[target] == 0.0) return 0.0;
     const double square = cblas_ddot(m, v, 1, s->full, 1), length = cblas_ddot(m, v, 1, v, 1);
     const double noise = DBL_EPSILON * s->trace * length / square;
     if (!(noise < 0.1)) return 0.0;
-    const double log_norm = 0.5 * log(square) + log(size);
-    const double over = s->roots[target].t + (2.0 - q->power) * log_norm -
-                        log(0.5 * q->power * (double)s->fold.n) - log(q->lambda);
+    const double over = excess(s, s->roots[target].t, 0.5 * log(square) + log(size));
     return fabs(over) > fmax(noise, s->aim) ? over : 0.0;
 }
 
@@ -335,7 +341,7 @@ static fen_status refine(state *s, int64_t target, double size, const fenp_task 
         if (status != FEN_OK) return status;
         const double floor = DBL_EPSILON * s->trace * cblas_dnrm2(m, v, 1);
         const double residual = cblas_dnrm2(m, s->r, 1), over = root_error(s, target, v, size);
-        const int better = residual < 0.5 * residual_before || fabs(over) < 0.5 * over_before;
+        const int better = residual < 0.1 * residual_before || fabs(over) < 0.1 * over_before;
         if (!better && !(fmax(residual, fabs(over)) < fmax(residual_before, over_before))) {
             *root = kept; /* entries too coarse for so small a c */
             memcpy(v, s->best, (size_t)m * sizeof(double));
@@ -346,7 +352,9 @@ static fen_status refine(state *s, int64_t target, double size, const fenp_task 
         residual_before = residual, over_before = fabs(over);
         kept = *root;
         memcpy(s->best, v, (size_t)m * sizeof(double));
-        status = correct(s, target, over, floor, task, err);
+        const fenp_task part = fenp_task_part(task, "corrections", (double)round / ROUNDS,
+                                              (double)(round + 1) / ROUNDS);
+        status = correct(s, target, over, floor, &part, err);
         if (status != FEN_OK) return status;
     }
 }
@@ -363,14 +371,16 @@ static fen_status improve(state *s, int64_t target, fenp_solution *out, const fe
     fen_status status = FEN_OK;
     if (s->sweeps == 0) {
         fenp_krylov_start(&s->space, s->y);
-        status = explore(s, target, size, out, task, err);
+        const fenp_task steps = fenp_task_part(task, "Lanczos steps", 0.0, 0.7);
+        status = explore(s, target, size, out, &steps, err);
     }
     const fenp_root *root = &s->roots[target];
+    const fenp_task corrections = fenp_task_part(task, "corrections", 0.7, 1.0);
     for (int64_t i = 0; size > 0.0 && i < m; i++) s->y[i] /= size;
     memset(s->c, 0, (size_t)n * sizeof(double));
     memset(s->kc, 0, (size_t)n * sizeof(double));
     if (status == FEN_OK && isfinite(root->c) && size > 0.0)
-        status = refine(s, target, size, task, err);
+        status = refine(s, target, size, &corrections, err);
     if (status != FEN_OK) return status;
     for (int64_t i = 0; i < n; i++) s->c[i] *= size, s->kc[i] *= size;
     fenp_solution_set(s->problem, target, root, s->c, s->kc, out);
