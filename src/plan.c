@@ -246,15 +246,22 @@ static void advise(const fenp_strategy *s, const fenp_size *size, int64_t limit,
                  (long long)rows, (long long)size->n);
 }
 
+fen_status fenp_memory_fits(const fen_options *o, int64_t bytes, const char *advice, fen_error *err)
+{
+    const int64_t limit = memory_limit(o), resident = fenp_memory_resident();
+    if (bytes >= 0 && bytes <= limit - resident) return FEN_OK;
+    return fenp_fail(err, FEN_MEMORY, "this fit needs %lld MB and %lld MB may be used: %s",
+                     (long long)((resident + bytes) / 1000000), (long long)(limit / 1000000),
+                     advice);
+}
+
 fen_status fenp_strategy_fits(const fenp_strategy *s, const fen_options *o, const fenp_size *size,
                               fen_error *err)
 {
     const int64_t limit = memory_limit(o), peak = resident_with(s->bytes, size);
-    char advice[200];
-    if (peak <= limit) return FEN_OK;
-    advise(s, size, limit, advice, sizeof advice);
-    return fenp_fail(err, FEN_MEMORY, "this fit needs %lld MB and %lld MB may be used: %s",
-                     (long long)(peak / 1000000), (long long)(limit / 1000000), advice);
+    char advice[200] = "";
+    if (peak > limit) advise(s, size, limit, advice, sizeof advice);
+    return fenp_memory_fits(o, peak - fenp_memory_resident(), advice, err);
 }
 
 /* Flops per second of a matrix product on the threads in force: 20 ms well spent. */

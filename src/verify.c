@@ -1,7 +1,8 @@
 /* verify.c -- does a stored model hold against the rows it claims to come from?
  *
  * The certificate is computed once more (certify.c); the preparation is learned once more;
- * the numbers in the file must be those that come out. */
+ * the numbers in the file must be those that come out. Rows of a model of random features
+ * are read block by block, twice: memory does not grow with them. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@
 #include "base/registry.h"
 #include "base/threads.h"
 #include "data/columns.h"
-#include "story.h"
+#include "streamed.h"
 
 static int close_to(double a, double b, double unit) { return fabs(a - b) <= 1e-7 * unit; }
 
@@ -46,14 +47,6 @@ static int selection_agrees(const fen_model *m)
                      close_to(best->gamma, m->kernel.par.gamma, fabs(m->kernel.par.gamma)));
 }
 
-static int same_inputs(const fen_model *m, const fenp_sample *sample)
-{
-    if (!m->inputs) return 1;
-    for (int64_t i = 0; i < m->n * m->p; i++)
-        if (!(fabs(m->inputs[i] - sample->x[i]) <= 1e-9 * (1.0 + fabs(sample->x[i])))) return 0;
-    return 1;
-}
-
 /* What speaks against the certificate of one target; NULL: nothing. */
 static const char *objection(const fen_model *m, int64_t t, const fen_certificate *now,
                              double digits, double tolerance)
@@ -65,45 +58,162 @@ static const char *objection(const fen_model *m, int64_t t, const fen_certificat
     return NULL;
 }
 
-fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_options *o,
-                      const fen_host *host, fen_certificate *out, int *holds, fen_error *err)
+/* What an examination found out. */
+typedef struct finding {
+    fen_certificate *now; /* one per target                                     */
+    double *digits;       /* one per target: see fenp_last_digits               */
+    const char *why;      /* what speaks against the model as a whole, or NULL  */
+} finding;
+
+static fen_status check_rows(const fen_model *m, int64_t rows, uint64_t hash, const char *title,
+                             fen_error *err)
+{
+    if (rows == m->n && hash == m->hash) return FEN_OK;
+    return fenp_fail(err, FEN_BAD_DATA,
+                     "%s: not the rows this model was trained on "
+                     "(%lld rows, fingerprint %016llx expected)",
+                     title, (long long)m->n, (unsigned long long)m->hash);
+}
+
+/* ---- models of an exact kernel ------------------------------------------------------------ */
+
+static int same_inputs(const fen_model *m, const fenp_sample *sample)
+{
+    if (!m->inputs) return 1;
+    for (int64_t i = 0; i < m->n * m->p; i++)
+        if (!(fabs(m->inputs[i] - sample->x[i]) <= 1e-9 * (1.0 + fabs(sample->x[i])))) return 0;
+    return 1;
+}
+
+static fen_status examine_table(const fen_model *m, const fen_table *table, const fenp_task *task,
+                                finding *f, fen_error *err)
 {
     fenp_sample *sample = NULL;
     int prepared = 0;
     fen_status status = fenp_prep_sample(m->prep, table, &sample, err);
     if (status != FEN_OK) return status;
-    if (sample->n != m->n || sample->hash != m->hash) {
-        fenp_sample_free(sample);
-        return fenp_fail(err, FEN_BAD_DATA,
-                         "%s: not the rows this model was trained on "
-                         "(%lld rows, fingerprint %016llx expected)",
-                         fenp_table_title(table), (long long)m->n, (unsigned long long)m->hash);
+    status = check_rows(m, sample->n, sample->hash, fenp_table_title(table), err);
+    if (status == FEN_OK) status = fenp_check_kernel(m->kernel.table, sample, err);
+    if (status == FEN_OK) status = fenp_certify(m, sample, f->now, task, err);
+    if (status == FEN_OK) status = fenp_prep_check(m->prep, table, &prepared, err);
+    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++)
+        f->digits[t] = fenp_last_digits(m->loss, sample->y + t * sample->n, sample->w, sample->n);
+    if (status == FEN_OK)
+        f->why = !prepared                 ? "the preparation does not follow from the rows"
+                 : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
+                                           : NULL;
+    fenp_sample_free(sample);
+    return status;
+}
+
+/* ---- models of random features: the rows are streamed -------------------------------------- */
+
+/* As drawn from the seed; libraries differ in the last digits of logarithm and cosine. */
+static fen_status check_frequencies(const fen_model *m, int *agrees, fen_error *err)
+{
+    const int64_t count = m->approx.columns / 2 * m->p;
+    double *again = fenp_new(count, sizeof *again);
+    if (!again) return fenp_no_memory(err, count * (int64_t)sizeof *again, "the frequencies");
+    fenp_fourier_draw(&m->approx, &m->kernel, m->p, m->seed, again);
+    *agrees = 1;
+    for (int64_t i = 0; i < count; i++)
+        *agrees &= fabs(m->frequencies[i] - again[i]) <= 1e-9 * (1.0 + fabs(again[i]));
+    free(again);
+    return FEN_OK;
+}
+
+/* coef_scale = 1/(2 lambda2), lambda2 = (m/2) lambda ||f||^(m-2); 0 at f = 0 */
+static int same_scales(const fen_model *m, const fen_certificate *now)
+{
+    for (int64_t t = 0; t < m->targets; t++) {
+        const double norm = now[t].norm, scale = m->coef_scale[t];
+        const double wanted = norm > 0.0 ? pow(norm, 2.0 - m->power) / (m->power * m->lambda) : 0.0;
+        if (!(fabs(scale - wanted) <= 1e-5 * wanted)) return 0;
     }
+    return 1;
+}
+
+static fen_status examine_source(const fen_model *m, fenp_source *source, const fenp_task *task,
+                                 finding *f, fen_error *err)
+{
+    const fenp_task learning = fenp_task_part(task, "preparation", 0.0, 0.4);
+    const fenp_task certifying = fenp_task_part(task, "certificate", 0.4, 1.0);
+    fenp_summary summary;
+    int prepared = 0, drawn = 0;
+    fen_status status =
+        fenp_prep_check_source(m->prep, source, &prepared, &summary, &learning, err);
+    if (status == FEN_OK)
+        status = check_rows(m, summary.rows, summary.hash, fenp_source_title(source), err);
+    if (status == FEN_OK) status = check_frequencies(m, &drawn, err);
+    if (status == FEN_OK)
+        status = fenp_certify_source(m, source, f->now, f->digits, &certifying, err);
+    if (status == FEN_OK)
+        f->why = !prepared                 ? "the preparation does not follow from the rows"
+                 : !drawn                  ? "the frequencies do not follow from the seed"
+                 : !same_scales(m, f->now) ? "coef_scale does not belong to the weights"
+                                           : NULL;
+    return status;
+}
+
+/* ---- either ---------------------------------------------------------------------------------- */
+
+static void conclude(const fen_model *m, const finding *f, const fen_options *o,
+                     fen_certificate *out, int *holds, fen_error *err)
+{
+    const char *why = f->why;
+    if (!why && !selection_agrees(m))
+        why = "gamma, lambda and power are not the best of the stored table";
+    for (int64_t t = 0; t < m->targets; t++) {
+        if (!why) why = objection(m, t, &f->now[t], f->digits[t], o ? o->tolerance : m->tolerance);
+        out[t] = f->now[t];
+    }
+    *holds = why == NULL;
+    if (why) fenp_fail(err, FEN_OK, "%s", why);
+}
+
+/* The rows are in a table or, with random features, in a source. */
+static fen_status verify(const fen_model *m, const fen_table *table, fenp_source *source,
+                         const fen_options *o, const fen_host *host, fen_certificate *out,
+                         int *holds, fen_error *err)
+{
     const fenp_threads before = fenp_threads_enter(o ? o->threads : 0);
     const fenp_task whole = fenp_task_start(host, o ? o->time_limit_seconds : 0.0);
     const fenp_task task = fenp_task_part(&whole, "certificate", 0.0, 1.0);
-    fen_certificate *now = fenp_new(m->targets, sizeof *now);
-    status = now ? fenp_check_kernel(m->kernel.table, sample, err)
-                 : fenp_no_memory(err, m->targets * (int64_t)sizeof *now, "the certificate");
-    if (status == FEN_OK) status = fenp_certify(m, sample, now, &task, err);
-    if (status == FEN_OK) status = fenp_prep_check(m->prep, table, &prepared, err);
-    if (status == FEN_OK) {
-        const char *why = !prepared ? "the preparation does not follow from the rows"
-                          : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
-                          : !selection_agrees(m)
-                              ? "gamma, lambda and power are not the best of the stored table"
-                              : NULL;
-        for (int64_t t = 0; t < m->targets; t++) {
-            const double digits =
-                fenp_last_digits(m->loss, sample->y + t * sample->n, sample->w, sample->n);
-            if (!why) why = objection(m, t, &now[t], digits, o ? o->tolerance : m->tolerance);
-            out[t] = now[t];
-        }
-        *holds = why == NULL;
-        if (why) fenp_fail(err, FEN_OK, "%s", why);
-    }
+    finding f = { fenp_new(m->targets, sizeof *f.now), fenp_new(m->targets, sizeof *f.digits),
+                  NULL };
+    fen_status status =
+        !f.now || !f.digits
+            ? fenp_no_memory(err, m->targets * (int64_t)sizeof *f.now, "the certificate")
+        : source ? examine_source(m, source, &task, &f, err)
+                 : examine_table(m, table, &task, &f, err);
+    if (status == FEN_OK) conclude(m, &f, o, out, holds, err);
     fenp_threads_leave(before);
-    free(now);
-    fenp_sample_free(sample);
+    free(f.now);
+    free(f.digits);
+    return status;
+}
+
+fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_options *o,
+                      const fen_host *host, fen_certificate *out, int *holds, fen_error *err)
+{
+    fenp_source *source = NULL;
+    fen_status status = m->frequencies ? fenp_source_table(table, &source, err) : FEN_OK;
+    if (status == FEN_OK) status = verify(m, table, source, o, host, out, holds, err);
+    fenp_source_close(source);
+    return status;
+}
+
+fen_status fen_verify_file(const fen_model *m, const char *path, const fen_options *o,
+                           const fen_host *host, fen_certificate *out, int *holds, fen_error *err)
+{
+    const fen_options initial = fen_options_default();
+    const fen_options *reading = o ? o : &initial;
+    fenp_source *source = NULL;
+    fen_table *table = NULL;
+    fen_status status = m->frequencies ? fenp_source_file(path, reading, &source, err)
+                                       : fen_table_read(path, reading, host, &table, err);
+    if (status == FEN_OK) status = verify(m, table, source, o, host, out, holds, err);
+    fenp_source_close(source);
+    fen_table_free(table);
     return status;
 }

@@ -168,6 +168,11 @@ FEN_API fen_status fen_fit(const fen_table *table, const fen_options *o,
                            const fen_host *host /* may be NULL */,
                            fen_model **out, fen_error *err);
 
+/* The same for the rows of a file. With random features (o->approx) the file is read block by
+ * block, twice or three times, and memory does not grow with it. */
+FEN_API fen_status fen_fit_file(const char *path, const fen_options *o,
+                                const fen_host *host, fen_model **out, fen_error *err);
+
 /* Recomputes the certificate of one target from its definition and the training
  * rows, trusting nothing but the model's arrays. *holds: the gap is within the
  * tolerance of o, the stored numbers come out again, and the rows are the model's. When it
@@ -176,6 +181,10 @@ FEN_API fen_status fen_verify(const fen_model *model, const fen_table *table,
                               const fen_options *o, const fen_host *host,
                               fen_certificate *out /* one per target */,
                               int *holds, fen_error *err);
+/* The same for the rows of a file; those of a model of random features are streamed. */
+FEN_API fen_status fen_verify_file(const fen_model *model, const char *path,
+                                   const fen_options *o, const fen_host *host,
+                                   fen_certificate *out, int *holds, fen_error *err);
 
 /* What fen_fit would do: the work is estimated, not done. */
 typedef struct fen_plan {

@@ -109,10 +109,14 @@ int64_t fenp_cross_spectrum_bytes(int64_t columns, int64_t targets)
            fenp_arena_bytes(fenp_eigen_work(columns));
 }
 
+double fenp_cross_rounding(int64_t columns, int64_t rows)
+{
+    return DBL_EPSILON * (double)(rows / FENP_TILE_ROWS + columns);
+}
+
 static void drop_rounding(const fenp_cross *m, fenp_spectrum *e)
 {
-    const double tiles = (double)(m->rows / FENP_TILE_ROWS + m->columns);
-    const double floor = DBL_EPSILON * tiles * fmax(e->d[e->rank - 1], 0.0);
+    const double floor = fenp_cross_rounding(m->columns, m->rows) * fmax(e->d[e->rank - 1], 0.0);
     for (int64_t j = 0; j < e->rank; j++) {
         if (e->d[j] > floor) continue;
         e->d[j] = 0.0;

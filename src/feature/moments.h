@@ -39,6 +39,8 @@ static inline const double *fenp_cross_means(const fenp_cross *m)
 static inline double fenp_cross_yy(const fenp_cross *m, int64_t target)
 { return m->gram[(m->columns + target) * (m->order + 1)]; }
 
+/* Relative to the largest eigenvalue: below it they count as zero. */
+double     fenp_cross_rounding(int64_t columns, int64_t rows);
 int64_t    fenp_cross_spectrum_bytes(int64_t columns, int64_t targets);
 /* n, rank = columns, d, rotation, ty and rest; no basis, no y. */
 fen_status fenp_cross_spectrum(fenp_arena *arena, const fenp_cross *m, fenp_spectrum *out,

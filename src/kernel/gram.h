@@ -30,6 +30,8 @@ fen_status fenp_gram_times(const fenp_kernel *k, fen_view rows, fen_view centres
  * where gamma is an inverse length. FEN_BAD_DATA if all rows are equal. */
 fen_status fenp_gamma_mean(const fen_kernel *kernel, fen_view x, const double *w, double *gamma,
                            fen_error *err);
+/* The same from the mean squared distance. */
+fen_status fenp_gamma_by_rule(const fen_kernel *kernel, double mean, double *gamma, fen_error *err);
 /* Weighted mean of k(x,x): the natural unit of lambda. */
 double     fenp_gram_mean_diagonal(const fenp_kernel *k, fen_view x, const double *w);
 /* k(x_i, x_i) for all i */

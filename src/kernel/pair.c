@@ -86,6 +86,11 @@ fen_status fenp_gamma_mean(const fen_kernel *kernel, fen_view x, const double *w
     if (!shift) return fenp_no_memory(err, fenp_bytes(x.cols, 1, sizeof *shift), "column means");
     const double mean = mean_squared_distance(x, w, shift);
     free(shift);
+    return fenp_gamma_by_rule(kernel, mean, gamma, err);
+}
+
+fen_status fenp_gamma_by_rule(const fen_kernel *kernel, double mean, double *gamma, fen_error *err)
+{
     const double inverse = 1.0 / mean;
     if (mean == 0.0)
         return fenp_fail(err, FEN_BAD_DATA,

@@ -107,12 +107,10 @@ static void scores_of_squares(fenp_arena *arena, const fenp_spectrum *e, const d
 }
 
 /* GCV at the shrinkage c of all the data: n L(c) / (sum of c M_ii)^2. */
-static fen_status gcv_of_powers(fenp_arena *arena, const fenp_spectrum *e, int bias,
-                                const fenp_setting *points, int64_t count, double *scores,
-                                fen_error *err)
+fen_status fenp_scores_gcv(const fenp_spectrum *e, int bias, const fenp_setting *points,
+                           int64_t count, double *q, double *scores, fen_error *err)
 {
     const double n = (double)e->n, untouched = e->primal ? n - (double)(e->rank + bias) : 0.0;
-    double *q = fenp_arena_doubles(arena, e->rank);
     for (int64_t t = 0; t < e->targets; t++) {
         fenp_measure m;
         const fenp_curve curve = fenp_spectrum_curve(e, t, q, &m);
@@ -150,7 +148,9 @@ fen_status fenp_scores_spectrum(fenp_arena *arena, const fenp_spectrum *e, const
         scores_of_squares(arena, e, w, bias, points, count, kind, scores);
         return FEN_OK;
     }
-    if (kind == FENP_GCV) return gcv_of_powers(arena, e, bias, points, count, scores, err);
+    if (kind == FENP_GCV)
+        return fenp_scores_gcv(e, bias, points, count, fenp_arena_doubles(arena, e->rank), scores,
+                               err);
     fenp_left_out *left_out;
     const fen_status status =
         fenp_left_out_begin(arena, e, bias, points, count, SLAB, &left_out, err);

@@ -16,6 +16,10 @@ int64_t    fenp_scores_spectrum_bytes(const fenp_size *size, int64_t count, int 
 fen_status fenp_scores_spectrum(fenp_arena *arena, const fenp_spectrum *spectrum, const double *w,
                                 int bias, const fenp_setting *points, int64_t count,
                                 fenp_score_kind kind, double *scores, fen_error *err);
+/* GCV alone needs no rows: n, rank, targets, primal, d, ty and rest of the spectrum are used.
+ * O(rank) per setting; q: rank doubles. */
+fen_status fenp_scores_gcv(const fenp_spectrum *spectrum, int bias, const fenp_setting *points,
+                           int64_t count, double *q, double *scores, fen_error *err);
 /* One factorisation and triangular inverse per lambda, 2/3 n^3 flops: for a few, power 2. */
 int64_t    fenp_scores_cholesky_bytes(const fenp_size *size);
 fen_status fenp_scores_cholesky(fenp_arena *arena, const fenp_problem *problem,
