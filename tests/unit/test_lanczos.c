@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "base/registry.h"
 #include "solver/krylov.h"
+#include "solver/packed.h"
 #include "solver/solver.h"
 
 enum { N = 61, P = 3, T = 2 };
@@ -287,8 +288,55 @@ static void test_space_ends(void **unused)
     free(k.a);
 }
 
+/* ---- single precision ---------------------------------------------------------------------- */
+
+/* Products with the packed triangle are those of the rounded matrix, in double precision: for
+ * sizes that do and do not fill blocks of columns, kernel values far beyond float, and given
+ * matrices. */
+static void test_packed_products(void **unused)
+{
+    (void)unused;
+    const int64_t sizes[] = { 1, 3, 4, 63, 64, 65, 131 };
+    const char *const kernels[] = { "gaussian", "polynomial", "precomputed" };
+    for (int which = 0; which < 7 * 3; which++) {
+        const int64_t n = sizes[which / 3];
+        const int given = which % 3 == 2, large = which % 3 == 1;
+        fenp_sample *s = random_sample(n, given ? n : P, 1, 0);
+        for (int64_t i = 0; i < n * s->p; i++) s->x[i] *= large ? 1e30 : 1.0;
+        for (int64_t i = 0; given && i < n * n; i++) /* symmetric, positive diagonal */
+            s->x[i] = 1.0 / (1.0 + (double)llabs(i % n - i / n)) + 0.1 * (double)(i % n * (i / n));
+        const fenp_problem q = problem_of(s, kernels[which % 3], 1.0, 2.0, 0);
+        double *diagonal = zeros(n), *product = zeros(n), *x = zeros(n);
+        fenp_arena arena;
+        fen_error err;
+        fenp_gram_diagonal(&q.kernel, fenp_sample_inputs(s), diagonal);
+        assert_int_equal(fenp_arena_open(&arena, fenp_packed_bytes(n), "test", &err), FEN_OK);
+        const fenp_packed k = fenp_packed_new(&arena, n, largest(diagonal, n));
+        assert_int_equal(
+            fenp_gram_packed(&q.kernel, fenp_sample_inputs(s), k.unit, k.at, NULL, &err), FEN_OK);
+        assert_true(arena.used <= arena.size);
+        for (int64_t i = 0; i < n; i++) x[i] = uniform(5, i) - 0.5;
+        fenp_packed_times(&k, x, product);
+        for (int64_t i = 0; i < n; i++) {
+            double sum = 0.0, size = 0.0;
+            for (int64_t j = 0; j < n; j++) {
+                const double exact = (given ? s->x[i * n + j] : kernel_of(&q, i, j)) / k.unit;
+                const float rounded = k.at[i < j ? i + j * (j + 1) / 2 : j + i * (i + 1) / 2];
+                assert_true(fabs((double)rounded - exact) <= 1e-7 * fabs(exact) + 1e-38);
+                sum += k.unit * (double)rounded * x[j];
+                size += fabs(k.unit * (double)rounded * x[j]);
+            }
+            assert_true(fabs(product[i] - sum) <= 1e-14 * size);
+        }
+        fenp_arena_close(&arena);
+        fenp_sample_free(s);
+        free(diagonal), free(product), free(x);
+    }
+}
+
 /* ---- the engine ------------------------------------------------------------------------------ */
 
+static const char *const ENGINES[] = { "lanczos", "lanczos32" };
 static const double POWERS[] = { 0.5, 0.9, 1.0, 1.1, 1.5, 2.0, 3.0 };
 enum { POWER_COUNT = sizeof POWERS / sizeof *POWERS };
 
@@ -300,8 +348,7 @@ static void test_agrees_with_spectral(void **unused)
         for (double lambda = 1e-5; lambda < 1.0; lambda *= 30.0) {
             const fenp_problem q =
                 problem_of(s, "gaussian", lambda, POWERS[which / 4], which >> 1 & 1);
-            assert_engines_agree("lanczos", &q, 1e-8);
-            assert_engines_agree("lanczos32", &q, 1e-8);
+            for (int e = 0; e < 2; e++) assert_engines_agree(ENGINES[e], &q, 1e-8);
         }
         fenp_sample_free(s);
     }
@@ -317,7 +364,7 @@ static void test_duplicated_rows_and_low_rank(void **unused)
     for (int which = 0; which < 2 * POWER_COUNT; which++) {
         const fenp_problem q =
             problem_of(s, which & 1 ? "linear" : "gaussian", 1e-3, POWERS[which / 2], which & 2);
-        assert_engines_agree("lanczos", &q, 1e-8);
+        for (int e = 0; e < 2; e++) assert_engines_agree(ENGINES[e], &q, 1e-8);
     }
     fenp_sample_free(s);
 }
@@ -327,14 +374,15 @@ static void test_zero_solutions(void **unused)
 {
     (void)unused;
     fenp_sample *s = random_sample(N, 1, 1, 0);
-    for (int which = 0; which < 3 * POWER_COUNT; which++) {
+    for (int both = 0; both < 6 * POWER_COUNT; both++) {
+        const int which = both / 2;
         const double power = POWERS[which % POWER_COUNT];
         fenp_problem q = problem_of(s, "linear", 1e-2, power, 0);
         for (int64_t i = 0; i < N; i++) s->x[i] = i < N / 2 ? 1.0 + (double)i : 0.0;
         for (int64_t i = 0; i < N; i++)
             s->y[i] = which / POWER_COUNT == 0 || i < N / 2 ? 0.0 : (double)i;
-        if (which / POWER_COUNT == 2) q.lambda = power > 1.0 ? 1e-2 : 1e9, s->y[0] = 1.0;
-        answer a = solve("lanczos", &q, 2);
+        if (which / POWER_COUNT == 2) q.lambda = power > 1.0 ? 1e-2 : 1e9, s->y[N / 2 - 1] = 30.0;
+        answer a = solve(ENGINES[both % 2], &q, 2);
         for (int64_t i = 0; i < N; i++) assert_true(isfinite(a.at.dual[i]));
         if (which / POWER_COUNT < 2 || power <= 1.0) {
             assert_true(largest(a.fitted, N) <= 1e-12 * fmax(1.0, largest(s->y, N)));
@@ -354,14 +402,15 @@ static void test_scales(void **unused)
     fenp_sample *s = random_sample(N, P, 1, 0);
     double y[N];
     memcpy(y, s->y, sizeof y);
-    for (int which = 0; which < 4 * POWER_COUNT; which++) {
+    for (int both = 0; both < 8 * POWER_COUNT; both++) {
+        const int which = both / 2;
         const double scale = scales[which % 4], power = POWERS[which / 4];
         fenp_problem q = problem_of(s, "gaussian", 1e-3, power, 1);
         memcpy(s->y, y, sizeof y);
-        answer a = solve("lanczos", &q, 1);
+        answer a = solve(ENGINES[both % 2], &q, 1);
         q.lambda *= pow(scale, 2.0 - power);
         for (int64_t i = 0; i < N; i++) s->y[i] = scale * y[i];
-        answer b = solve("lanczos", &q, 1);
+        answer b = solve(ENGINES[both % 2], &q, 1);
         for (int64_t i = 0; i < N; i++) b.fitted[i] /= scale, b.at.dual[i] /= scale;
         assert_same(b.fitted, a.fitted, N, 1e-8);
         assert_same(b.at.dual, a.at.dual, N, 1e-7);
@@ -378,7 +427,7 @@ static void test_tiny_samples(void **unused)
         for (int which = 0; which < 2 * POWER_COUNT; which++) {
             fenp_sample *s = random_sample(n, P, T, which & 1);
             const fenp_problem q = problem_of(s, "gaussian", 1e-2, POWERS[which / 2], which & 1);
-            assert_engines_agree("lanczos", &q, 1e-8);
+            for (int e = 0; e < 2; e++) assert_engines_agree(ENGINES[e], &q, 1e-8);
             fenp_sample_free(s);
         }
 }
@@ -388,9 +437,9 @@ static void test_sweeps(void **unused)
 {
     (void)unused;
     fenp_sample *s = random_sample(N, P, T, 1);
-    for (int which = 0; which < POWER_COUNT; which++) {
-        const fenp_problem q = problem_of(s, "laplace", 1e-4, POWERS[which], 1);
-        answer a = solve("lanczos", &q, 3), b = solve("spectral", &q, 1);
+    for (int which = 0; which < 2 * POWER_COUNT; which++) {
+        const fenp_problem q = problem_of(s, "laplace", 1e-4, POWERS[which / 2], 1);
+        answer a = solve(ENGINES[which % 2], &q, 3), b = solve("spectral", &q, 1);
         for (int64_t t = 0; t < T; t++) assert_same(a.fitted + t * N, b.fitted + t * N, N, 1e-11);
         answer_free(&a);
         answer_free(&b);
@@ -422,11 +471,12 @@ static void test_tangents(void **unused)
 {
     (void)unused;
     const double powers[] = { 0.3, 0.5, 0.9 };
-    for (int which = 0; which < 12; which++) {
+    for (int both = 0; both < 24; both++) {
+        const int which = both / 2;
         fenp_sample *s = random_sample(N, P, 1, which & 1);
         fenp_problem q =
             problem_of(s, "gaussian", which / 6 ? 0.3 : 1e-3, powers[which % 3], which >> 1 & 1);
-        answer a = solve("lanczos", &q, 1);
+        answer a = solve(ENGINES[both % 2], &q, 1);
         double first[FENP_NODES_MAX], second[FENP_NODES_MAX], loss = 0.0;
         for (int k = 0; k < FENP_NODES_MAX; k++)
             tangent_of(&q, 0, a.at.tangents + k * N, &first[k], &second[k]);
@@ -460,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_bounds_bracket),
         cmocka_unit_test(test_space_solves),
         cmocka_unit_test(test_space_ends),
+        cmocka_unit_test(test_packed_products),
         cmocka_unit_test(test_agrees_with_spectral),
         cmocka_unit_test(test_duplicated_rows_and_low_rank),
         cmocka_unit_test(test_zero_solutions),
