@@ -34,10 +34,11 @@ void fenp_moments_merge(fenp_moments *into, const fenp_moments *more)
     into->largest = into->seen ? fmax(into->largest, more->largest) : more->largest;
     into->seen += more->seen;
     const long double weight = into->weight + more->weight;
-    const long double far = more->mean - into->mean;
+    if (into->weight == 0.0L) into->base = more->base; /* and rest is 0 */
+    const long double far = ((long double)more->base - into->base) + (more->rest - into->rest);
     const long double part = weight > 0.0L ? more->weight / weight : 0.0L;
     into->square += more->square + far * far * into->weight * part;
-    into->mean += far * part;
+    into->rest += far * part;
     into->weight = weight;
 }
 
@@ -63,22 +64,54 @@ static int exponent_of(double size)
                                      : exponent;
 }
 
-/* Comparisons with a gap are false, so that it changes nothing. */
+/* One row of a tile in each of the three passes. Comparisons with a gap are false, and what
+ * is computed from a gap is one: written like this, compilers need no branch for it. */
+static inline void range_row(const double *restrict x, double w, int64_t width,
+                             double *restrict least, double *restrict largest,
+                             double *restrict there, double *restrict gaps)
+{
+    for (int64_t j = 0; j < width; j++) {
+        double weight = w, gap = 1.0;
+        least[j] = x[j] < least[j] ? x[j] : least[j];
+        largest[j] = x[j] > largest[j] ? x[j] : largest[j];
+        if (x[j] != x[j])
+            weight = 0.0;
+        else
+            gap = 0.0;
+        there[j] += weight;
+        gaps[j] += gap;
+    }
+}
+
+static inline void mean_row(const double *restrict x, double w, int64_t width,
+                            const double *restrict unit, double *restrict mean)
+{
+    for (int64_t j = 0; j < width; j++) {
+        const double term = w * (x[j] * unit[j]);
+        mean[j] += term == term ? term : 0.0;
+    }
+}
+
+static inline void square_row(const double *restrict x, double w, int64_t width,
+                              const double *restrict unit, const double *restrict mean,
+                              double *restrict rest, double *restrict square)
+{
+    for (int64_t j = 0; j < width; j++) {
+        const double far = x[j] * unit[j] - mean[j];
+        const double off = far == far ? far : 0.0;
+        rest[j] += w * off;
+        square[j] += w * off * off;
+    }
+}
+
 static void measure_range(tile *t)
 {
     for (int64_t j = 0; j < t->width; j++) {
         t->least[j] = INFINITY, t->largest[j] = -INFINITY;
         t->there[j] = t->gaps[j] = 0.0;
     }
-    for (int64_t i = 0; i < t->rows; i++) {
-        const double *x = t->at[i], w = t->weight[i];
-        for (int64_t j = 0; j < t->width; j++) {
-            t->least[j] = x[j] < t->least[j] ? x[j] : t->least[j];
-            t->largest[j] = x[j] > t->largest[j] ? x[j] : t->largest[j];
-            t->there[j] += x[j] == x[j] ? w : 0.0;
-            t->gaps[j] += x[j] == x[j] ? 0.0 : 1.0;
-        }
-    }
+    for (int64_t i = 0; i < t->rows; i++)
+        range_row(t->at[i], t->weight[i], t->width, t->least, t->largest, t->there, t->gaps);
     for (int64_t j = 0; j < t->width; j++) {
         t->exponent[j] = exponent_of(fmax(fabs(t->least[j]), fabs(t->largest[j])));
         t->unit[j] = ldexp(1.0, -t->exponent[j]);
@@ -88,13 +121,8 @@ static void measure_range(tile *t)
 static void measure_mean(tile *t)
 {
     for (int64_t j = 0; j < t->width; j++) t->mean[j] = 0.0;
-    for (int64_t i = 0; i < t->rows; i++) {
-        const double *x = t->at[i], w = t->weight[i];
-        for (int64_t j = 0; j < t->width; j++) {
-            const double term = w * (x[j] * t->unit[j]);
-            t->mean[j] += x[j] == x[j] ? term : 0.0;
-        }
-    }
+    for (int64_t i = 0; i < t->rows; i++)
+        mean_row(t->at[i], t->weight[i], t->width, t->unit, t->mean);
     for (int64_t j = 0; j < t->width; j++)
         if (t->there[j] > 0.0) t->mean[j] /= t->there[j];
 }
@@ -102,15 +130,8 @@ static void measure_mean(tile *t)
 static void measure_squares(tile *t)
 {
     for (int64_t j = 0; j < t->width; j++) t->rest[j] = t->square[j] = 0.0;
-    for (int64_t i = 0; i < t->rows; i++) {
-        const double *x = t->at[i], w = t->weight[i];
-        for (int64_t j = 0; j < t->width; j++) {
-            const double far = x[j] * t->unit[j] - t->mean[j];
-            const double off = x[j] == x[j] ? far : 0.0;
-            t->rest[j] += w * off;
-            t->square[j] += w * off * off;
-        }
-    }
+    for (int64_t i = 0; i < t->rows; i++)
+        square_row(t->at[i], t->weight[i], t->width, t->unit, t->mean, t->rest, t->square);
 }
 
 static fenp_moments moments_of(const tile *t, int64_t j)
@@ -123,7 +144,8 @@ static fenp_moments moments_of(const tile *t, int64_t j)
     const long double rest = (long double)t->rest[j] / t->there[j];
     const long double square = fmaxl(t->square[j] - t->rest[j] * rest, 0.0L);
     m.weight = ldexpl(t->there[j], t->weight_exponent);
-    m.mean = ldexpl(t->mean[j] + rest, t->exponent[j]);
+    m.base = ldexp(t->mean[j], t->exponent[j]);
+    m.rest = ldexpl(rest, t->exponent[j]);
     m.square = ldexpl(square, t->weight_exponent + 2 * t->exponent[j]);
     return m;
 }
@@ -180,7 +202,7 @@ static void add_cell(fenp_moments *of, int64_t input, double cell, double weight
     if (input < 0) return;
     const int gap = isnan(cell);
     const fenp_moments one = {
-        .weight = weight, .mean = cell, .least = cell, .largest = cell, .seen = !gap, .gaps = gap
+        .weight = weight, .base = cell, .least = cell, .largest = cell, .seen = !gap, .gaps = gap
     };
     fenp_moments_merge(&of[input], &one);
 }

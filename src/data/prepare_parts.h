@@ -73,7 +73,9 @@ void       fenp_hash_free(fenp_hash *hash);
 
 /* ---- statistics (prepare_moments.c, prepare_stats.c): of blocks in any number ----------- */
 typedef struct fenp_moments {
-    long double weight, mean, square;    /* of the cells that are there; about the mean    */
+    long double weight, square;  /* of the cells that are there; about the mean, which is  */
+    double      base;            /* base + rest: an offset beside which the deviation is   */
+    long double rest;            /* small takes no digits from it                          */
     double  least, largest;
     int64_t seen, gaps;
 } fenp_moments;

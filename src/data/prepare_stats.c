@@ -182,12 +182,13 @@ static fen_status learn_number(fenp_input *input, const fenp_moments *m, long do
 {
     const double deviation = (double)sqrtl(m->square / weight);
     const double size = fmax(fabs(m->least), fabs(m->largest));
-    input->fill = (double)m->mean;
+    const double mean = (double)(m->base + m->rest);
+    input->fill = mean;
     input->constant = m->seen == 0 || deviation <= 1e-12 * size;
     input->gaps = m->gaps > 0 && m->seen > 0;
     if (input->constant || strcmp(prep->scaling, "none") == 0) return FEN_OK;
     const int range = strcmp(prep->scaling, "range") == 0;
-    input->center = prep->sparse ? 0.0 : range ? m->least : (double)m->mean;
+    input->center = prep->sparse ? 0.0 : range ? m->least : mean;
     input->scale = range ? m->largest - m->least : deviation;
     if (in_reach(input, m)) return FEN_OK;
     return fenp_fail(err, FEN_BAD_DATA,
