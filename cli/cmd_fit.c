@@ -65,14 +65,11 @@ static int judge(const fen_model *model, const request *r)
 
 static int fit(const request *r, const char *path)
 {
-    fen_table *data = NULL;
     fen_model *model = NULL;
     fen_error err;
     int code = EXIT_DONE;
     fen_status status =
-        fen_table_read(r->operand[0], &r->options, progress_begin(r->quiet), &data, &err);
-    if (!status) status = fen_fit(data, &r->options, progress_begin(r->quiet), &model, &err);
-    fen_table_free(data);
+        fen_fit_file(r->operand[0], &r->options, progress_begin(r->quiet), &model, &err);
     progress_end();
     if (!status && interrupted())
         code = complain(EXIT_INTERRUPTED, "interrupted; nothing was written");
@@ -112,6 +109,8 @@ static const char *const examples[] = {
     "everything is chosen and printed; the model is train.fen", "fenchel fit train.csv",
     "two targets by name, a lambda searched over a grid",
     "fenchel fit train.csv --target price,rent --lambda 1e-8:1:25 -o both.fen",
+    "half a million rows by 300 random features, in memory that does not grow with them",
+    "fenchel fit big.csv --approx fourier:300",
     "what scikit-learn calls KernelRidge(alpha=1, kernel=\"rbf\", gamma=0.1)",
     "fenchel fit train.csv --as sklearn --lambda 1 --gamma 0.1 --scale none --no-bias",
     NULL
@@ -124,7 +123,8 @@ const command command_fit = {
     .description = "Fits a kernel model to the rows of DATA and saves it with a certificate: a "
                    "lower bound on what any function could reach, computed apart from the "
                    "solver. Values of gamma and lambda that are not given are chosen by "
-                   "leave-one-out scores. DATA may be - for standard input.",
+                   "leave-one-out scores; --power auto has the power chosen too. DATA may be - "
+                   "for standard input.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

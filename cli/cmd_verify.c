@@ -69,18 +69,15 @@ static int answer(const request *r, const fen_model *model, const fen_certificat
 static int run(const request *r)
 {
     fen_model *model = NULL;
-    fen_table *data = NULL;
     fen_certificate *now = NULL;
     fen_error err;
     int holds = 0, code;
     fen_status status = fen_model_load(r->operand[0], &model, &err);
-    if (!status)
-        status = fen_table_read(r->operand[1], &r->options, progress_begin(r->quiet), &data, &err);
     if (!status) {
         now = calloc((size_t)fen_model_targets(model), sizeof *now);
         if (now)
-            status =
-                fen_verify(model, data, &r->options, progress_begin(r->quiet), now, &holds, &err);
+            status = fen_verify_file(model, r->operand[1], &r->options, progress_begin(r->quiet),
+                                     now, &holds, &err);
     }
     progress_end();
     if (status)
@@ -89,7 +86,6 @@ static int run(const request *r)
         code = now ? answer(r, model, now, holds, err.message)
                    : complain(EXIT_ROOM, "out of memory for the certificates");
     free(now);
-    fen_table_free(data);
     fen_model_free(model);
     return code;
 }

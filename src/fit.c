@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/registry.h"
 #include "base/threads.h"
-#include "story.h"
+#include "streamed.h"
 
 enum { MOST_SWEEPS = 5 };
 
@@ -202,19 +202,58 @@ static fen_status fit_sample(fenp_prep **prep, fenp_sample *sample, const fen_op
     return FEN_OK;
 }
 
-fen_status fen_fit(const fen_table *table, const fen_options *o, const fen_host *host,
-                   fen_model **out, fen_error *err)
+static fen_status fit_exact(const fen_table *table, const fen_options *o, const fenp_task *task,
+                            fen_model **out, fen_error *err)
 {
     fenp_prep *prep = NULL;
     fenp_sample *sample = NULL;
-    fen_status status = fen_options_check(o, err);
-    if (status == FEN_OK) status = fenp_prep_learn(table, o, &prep, &sample, err);
+    fen_status status = fenp_prep_learn(table, o, &prep, &sample, err);
     if (status != FEN_OK) return status;
-    const fenp_threads before = fenp_threads_enter(o->threads);
-    const fenp_task task = fenp_task_start(host, o->time_limit_seconds);
-    status = fit_sample(&prep, sample, o, &task, out, err);
-    fenp_threads_leave(before);
+    status = fit_sample(&prep, sample, o, task, out, err);
     fenp_sample_free(sample);
     fenp_prep_free(prep);
+    return status;
+}
+
+/* From a table or, with random features, from a source. */
+static fen_status fit_rows(const fen_table *table, fenp_source *source, const fen_options *o,
+                           const fen_host *host, fen_model **out, fen_error *err)
+{
+    const fenp_threads before = fenp_threads_enter(o->threads);
+    const fenp_task task = fenp_task_start(host, o->time_limit_seconds);
+    const fen_status status = source ? fenp_fit_features(source, o, &task, out, err)
+                                     : fit_exact(table, o, &task, out, err);
+    fenp_threads_leave(before);
+    return status;
+}
+
+static int approximates(const fen_options *o) { return strcmp(o->approx, "none") != 0; }
+
+fen_status fen_fit(const fen_table *table, const fen_options *o, const fen_host *host,
+                   fen_model **out, fen_error *err)
+{
+    fenp_source *source = NULL;
+    fen_status status = fen_options_check(o, err);
+    if (status == FEN_OK && approximates(o)) status = fenp_source_table(table, &source, err);
+    if (status == FEN_OK) status = fit_rows(table, source, o, host, out, err);
+    fenp_source_close(source);
+    return status;
+}
+
+fen_status fen_fit_file(const char *path, const fen_options *o, const fen_host *host,
+                        fen_model **out, fen_error *err)
+{
+    fenp_source *source = NULL;
+    fen_table *table = NULL;
+    fenp_share reading, fitting;
+    fen_status status = fen_options_check(o, err);
+    if (status != FEN_OK) return status;
+    fenp_share_open(&reading, host, 0.0, 0.1);
+    fenp_share_open(&fitting, host, approximates(o) ? 0.0 : 0.1, 1.0);
+    status = approximates(o) ? fenp_source_file(path, o, &source, err)
+                             : fen_table_read(path, o, &reading.own, &table, err);
+    if (status == FEN_OK) status = fit_rows(table, source, o, &fitting.own, out, err);
+    fenp_source_close(source);
+    fen_table_free(table);
     return status;
 }

@@ -20,7 +20,6 @@
 #include "base/error.h"
 #include "base/linalg.h"
 #include "base/registry.h"
-#include "base/threads.h"
 #include "streamed.h"
 
 enum { PART_ROWS = 2000 }; /* an eigendecomposition of them takes a second */
@@ -291,31 +290,4 @@ fen_status fenp_fit_features(fenp_source *source, const fen_options *o, const fe
     j.model->seconds = fenp_now() - start;
     *out = j.model;
     return FEN_OK;
-}
-
-static fen_status fit_stream(const char *path, const fen_options *o, const fen_host *host,
-                             fen_model **out, fen_error *err)
-{
-    fenp_source *source = NULL;
-    fen_status status = fenp_source_file(path, o, &source, err);
-    if (status != FEN_OK) return status;
-    const fenp_threads before = fenp_threads_enter(o->threads);
-    const fenp_task task = fenp_task_start(host, o->time_limit_seconds);
-    status = fenp_fit_features(source, o, &task, out, err);
-    fenp_threads_leave(before);
-    fenp_source_close(source);
-    return status;
-}
-
-fen_status fen_fit_file(const char *path, const fen_options *o, const fen_host *host,
-                        fen_model **out, fen_error *err)
-{
-    fen_table *table = NULL;
-    fen_status status = fen_options_check(o, err);
-    if (status != FEN_OK) return status;
-    if (strcmp(o->approx, "none") != 0) return fit_stream(path, o, host, out, err);
-    status = fen_table_read(path, o, host, &table, err);
-    if (status == FEN_OK) status = fen_fit(table, o, host, out, err);
-    fen_table_free(table);
-    return status;
 }

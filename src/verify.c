@@ -210,9 +210,12 @@ fen_status fen_verify_file(const fen_model *m, const char *path, const fen_optio
     const fen_options *reading = o ? o : &initial;
     fenp_source *source = NULL;
     fen_table *table = NULL;
+    fenp_share first, rest;
+    fenp_share_open(&first, host, 0.0, 0.1);
+    fenp_share_open(&rest, host, m->frequencies ? 0.0 : 0.1, 1.0);
     fen_status status = m->frequencies ? fenp_source_file(path, reading, &source, err)
-                                       : fen_table_read(path, reading, host, &table, err);
-    if (status == FEN_OK) status = verify(m, table, source, o, host, out, holds, err);
+                                       : fen_table_read(path, reading, &first.own, &table, err);
+    if (status == FEN_OK) status = verify(m, table, source, o, &rest.own, out, holds, err);
     fenp_source_close(source);
     fen_table_free(table);
     return status;

@@ -46,6 +46,18 @@ fen_status fenp_task_at(const fenp_task *task, double fraction, fen_error *err)
     return FEN_OK;
 }
 
+static int share_progress(void *user, const char *stage, double fraction)
+{
+    const fenp_share *s = user;
+    if (!s->host || !s->host->progress) return 0;
+    return s->host->progress(s->host->user, stage, s->from + fraction * (s->to - s->from));
+}
+
+void fenp_share_open(fenp_share *share, const fen_host *host, double from, double to)
+{
+    *share = (fenp_share){ { share_progress, share }, host, from, to };
+}
+
 /* --- memory ------------------------------------------------------------------- */
 
 /* The beginning of a small file as text; "" if it cannot be read. */

@@ -17,6 +17,14 @@ fenp_task fenp_task_start(const fen_host *host, double time_limit_seconds);
 fenp_task fenp_task_part(const fenp_task *task, const char *stage, double a, double b);
 /* Reports; FEN_STOPPED if the host says so, FEN_LIMIT if the deadline is past. task may be NULL. */
 fen_status fenp_task_at(const fenp_task *task, double fraction, fen_error *err);
+/* The part [from, to] of a call as the whole of another that it makes: &share->own is the host
+ * of that one. share lives as long. */
+typedef struct fenp_share {
+    fen_host own;
+    const fen_host *host;          /* may be NULL */
+    double from, to;
+} fenp_share;
+void fenp_share_open(fenp_share *share, const fen_host *host, double from, double to);
 /* Bytes of memory this process may still take (MemAvailable, cgroup limit), and has now. */
 int64_t fenp_memory_available(void);
 int64_t fenp_memory_resident(void);
