@@ -174,8 +174,9 @@ void report_certificate(const json_t *model)
                verdict(model, t));
     if (shown < targets) report("", "... and %" PRId64 " more", targets - shown);
     if (all_within_tolerance(model))
-        report("", "proved: %sthe objective of any function is at least the dual value",
-               json_at(model, "power") < 1 ? "the global minimum; " : "");
+        report("", "proved: %sthe objective of any function%s is at least the dual value",
+               json_at(model, "power") < 1 ? "the global minimum; " : "",
+               json_object_get(model, "approx") ? " of these features" : "");
 }
 
 static const char *score_words(const json_t *model)

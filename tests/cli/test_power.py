@@ -259,6 +259,29 @@ class Path(ToolTest):
         self.refuse("path", "absent.csv", code=4, says=["absent.csv"])
 
 
+class RandomFeatures(ToolTest):
+    WORDS = ("--approx", "orthogonal:60", "--gamma", "0.05", "--lambda", "0.01")
+
+    def test_powers_of_random_features(self):
+        self.some_data(rows=150)
+        for power in ("0.5", "1", "2", "3"):
+            fit = self.run_tool("fit", "data.csv", *self.WORDS, "--power", power, "--json").json
+            self.assertEqual((fit["approx"], fit["verdict"]), ("orthogonal:60", "optimal"))
+            self.assertTrue(self.run_tool("verify", "data.fen", "data.csv", "--json").json["holds"])
+        self.assertIn("of these features", self.run_tool("info", "data.fen").out)
+        text = self.run_tool("predict", "data.fen", "data.csv", "-q").out
+        self.assertEqual(len(rows_of(text)), 150)
+
+    def test_refused(self):
+        self.some_data(rows=30)
+        self.refuse("fit", "data.csv", "--approx", "fourier:20", "--kernel", "linear", code=USAGE,
+                    says=["linear", "--approx none"])
+        self.refuse("fit", "-", "--approx", "fourier:20", "-o", "m.fen", code=3,
+                    says=["twice"], input=self.read("data.csv"))
+        self.refuse("select", "data.csv", "--approx", "fourier:20", code=USAGE,
+                    says=["no option of select"])
+
+
 class Refused(ToolTest):
     def test_powers(self):
         self.some_data(rows=20)
