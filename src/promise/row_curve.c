@@ -14,7 +14,7 @@
  *   is taken. For c >= 2 d_max h is concave in x: Newton from the left finds the crossing or
  *   a falling h.
  * Special cases. c below the cells: their lower end. y - rho e out of the reach of K: f = 0.
- * Accuracy. The functions are analytic for |Im x| < pi: 3e-10 at worst, for one eigenvalue on
+ * Accuracy. The functions are analytic for |Im x| < pi: 1e-10 at worst, for one eigenvalue on
  *   its own. log F is not (F has zeros from pi/2 on): the logarithm is taken afterwards.
  * Cost. About 0.2 us per root; a polynomial is made when it is first asked for. */
 #include "promise/row_curve.h"
@@ -29,17 +29,17 @@
 /* ---- the grid --------------------------------------------------------------------------- */
 
 /* out[j][k]: coefficient of z^k in the polynomial that is 1 at z[j] and 0 at the others. */
-static void lagrange(const double *z, double out[FENP_STENCIL][FENP_WIDTH])
+static void lagrange(const double *z, double out[FENP_STENCIL][FENP_STENCIL])
 {
     for (int j = 0; j < FENP_STENCIL; j++) {
-        long double p[FENP_WIDTH] = { 1.0L };
+        long double p[FENP_STENCIL] = { 1.0L };
         for (int i = 0; i < FENP_STENCIL; i++) {
             if (i == j) continue;
             const long double scale = 1.0L / ((long double)z[j] - z[i]);
-            for (int k = FENP_WIDTH - 1; k >= 0; k--)
+            for (int k = FENP_STENCIL - 1; k >= 0; k--)
                 p[k] = scale * ((k > 0 ? p[k - 1] : 0.0L) - z[i] * p[k]);
         }
-        for (int k = 0; k < FENP_WIDTH; k++) out[j][k] = (double)p[k];
+        for (int k = 0; k < FENP_STENCIL; k++) out[j][k] = (double)p[k];
     }
 }
 
@@ -80,12 +80,12 @@ void fenp_row_curve_begin(fenp_row_curve *s, const fenp_grid *g)
     memset(s->ready, 0, sizeof s->ready);
 }
 
-static void coefficients(const double matrix[FENP_STENCIL][FENP_WIDTH], const double *value,
+static void coefficients(const double matrix[FENP_STENCIL][FENP_STENCIL], const double *value,
                          double *out)
 {
-    for (int k = 0; k < FENP_WIDTH; k++) out[k] = 0.0;
+    for (int k = 0; k < FENP_STENCIL; k++) out[k] = 0.0;
     for (int j = 0; j < FENP_STENCIL; j++)
-        for (int k = 0; k < FENP_WIDTH; k++) out[k] += matrix[j][k] * value[j];
+        for (int k = 0; k < FENP_STENCIL; k++) out[k] += matrix[j][k] * value[j];
 }
 
 /* Sees to the polynomials of cell k. */
@@ -94,7 +94,7 @@ static void need(fenp_row_curve *s, int k)
     const fenp_grid *g = s->grid;
     if (s->ready[k]) return;
     const int from = k < g->cells ? k : g->cells + 1 + 2 * FENP_MARGIN;
-    const double(*matrix)[FENP_WIDTH] = k < g->cells ? g->inner : g->outer;
+    const double(*matrix)[FENP_STENCIL] = k < g->cells ? g->inner : g->outer;
     coefficients(matrix, s->rho + from, s->piece[k].rho);
     coefficients(matrix, s->f + from, s->piece[k].f);
     coefficients(matrix, s->risk + from, s->piece[k].risk);
@@ -149,11 +149,10 @@ static double crossing(fenp_row_curve *s, double power, double level, int k)
             high = z;
         else
             low = z;
-        double next = z - over / (a * STEP + b * slope / f);
-        if (!(next > low && next < high)) next = 0.5 * (low + high);
-        const double moved = fabs(next - z);
-        z = next;
-        if (moved < CLOSE) break;
+        const double move = over / (a * STEP + b * slope / f);
+        z -= move;
+        if (fabs(move) < CLOSE) break;
+        if (!(z > low && z < high)) z = 0.5 * (low + high);
     }
     return middle + z * STEP;
 }

@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 enum {
-    FENP_STENCIL   = 14,       /* nodes of one polynomial                               */
+    FENP_STENCIL   = 16,       /* nodes, and coefficients, of one polynomial            */
     FENP_MARGIN    = FENP_STENCIL / 2 - 1,  /* nodes beside the cells at either end     */
-    FENP_WIDTH     = 16,       /* coefficients of one polynomial, padded with zeros     */
     FENP_CELLS_MAX = 184,      /* from log eps to log 2                                 */
     FENP_GRID_MAX  = FENP_CELLS_MAX + 1 + 2 * FENP_MARGIN + FENP_STENCIL + 1
 };
@@ -20,7 +19,7 @@ typedef struct fenp_grid {
     double low, top;           /* x at the ends of the cells                            */
     double noise;              /* n eps                                                 */
     double x[FENP_GRID_MAX], fade[FENP_GRID_MAX];                  /* fade: e^-x        */
-    double inner[FENP_STENCIL][FENP_WIDTH], outer[FENP_STENCIL][FENP_WIDTH];
+    double inner[FENP_STENCIL][FENP_STENCIL], outer[FENP_STENCIL][FENP_STENCIL];
 } fenp_grid;
 void fenp_grid_make(fenp_grid *grid, int64_t rows);
 
@@ -37,7 +36,7 @@ typedef struct fenp_row_curve {
     double last_power;
     double f[FENP_GRID_MAX], log_f[FENP_GRID_MAX];         /* cN^2; (cN)^2 beyond cells */
     char   ready[FENP_CELLS_MAX + 1];
-    struct { double rho[FENP_WIDTH], f[FENP_WIDTH], risk[FENP_WIDTH]; }
+    struct { double rho[FENP_STENCIL], f[FENP_STENCIL], risk[FENP_STENCIL]; }
            piece[FENP_CELLS_MAX + 1];              /* the last one: beyond the cells    */
 } fenp_row_curve;
 void   fenp_row_curve_begin(fenp_row_curve *curve, const fenp_grid *grid);

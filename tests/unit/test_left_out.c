@@ -490,6 +490,26 @@ static void test_extremes(void **unused)
             }
 }
 
+/* A column that one row alone has: its leverage is 1 - c/(d+c). The primal form loses digits
+ * in the difference, at worst to 1/n, and says infinity where fewer are left. */
+static void test_leverage(void **unused)
+{
+    (void)unused;
+    static data s;
+    const double lambdas[] = { 1e-3, 0.1, 10.0 };
+    fill_sample(&s, 20, 1, 1);
+    for (int64_t i = 0; i < s.n; i++) s.x[i * P] = i == 7 ? 2.0 : 0.0;
+    fill_kernel(&s, 0);
+    check(&s, lambdas, 3, 1e-8, 1, "leverage");
+    for (int m = 0; m < POWER_COUNT; m++) {
+        const fenp_setting at = { 1e-40, POWERS[m] };
+        double dual, primal;
+        scores_of(&s, s.y, 1, &at, 1, FENP_LOO, &dual);
+        primal_scores(&s, &at, 1, FENP_LOO, &primal);
+        if (!isinf(primal)) assert_close(primal, dual, 0.1, at, "interpolation");
+    }
+}
+
 /* Slabs of any size: the same rows, the same sums. */
 static void test_slabs(void **unused)
 {
@@ -596,8 +616,9 @@ int main(void)
         cmocka_unit_test(test_refits),   cmocka_unit_test(test_several_minima),
         cmocka_unit_test(test_few_rows), cmocka_unit_test(test_squares_and_targets),
         cmocka_unit_test(test_scaling),  cmocka_unit_test(test_zero),
-        cmocka_unit_test(test_extremes), cmocka_unit_test(test_slabs),
-        cmocka_unit_test(test_gcv),      cmocka_unit_test(test_kfold),
+        cmocka_unit_test(test_extremes), cmocka_unit_test(test_leverage),
+        cmocka_unit_test(test_slabs),    cmocka_unit_test(test_gcv),
+        cmocka_unit_test(test_kfold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
