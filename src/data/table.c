@@ -295,7 +295,7 @@ static fen_status append_sparse(fen_table *table, const fen_table *block, fen_er
     memcpy(table->label + table->rows, block->label, (size_t)block->rows * sizeof(double));
     int64_t offset = offset_in(table, block);
     for (int64_t e = 0; e < entries; e++) table->index[base + e] = block->index[e] + offset;
-    memcpy(table->value + base, block->value, (size_t)entries * sizeof(double));
+    if (entries > 0) memcpy(table->value + base, block->value, (size_t)entries * sizeof(double));
     for (int64_t i = 1; i <= block->rows; i++)
         table->start[table->rows + i] = base + block->start[i];
     table->rows += block->rows;
