@@ -38,21 +38,24 @@ def spectral(worker, path, directory):
 
 
 def planned(worker, path, directory):
-    """c/n below 1e-4 is outside the claim: such a setting is shown and left out."""
+    """The worst of the two c/n counts; c/n below 1e-4 is outside the claim and left out."""
     settings = []
     for m in POWERS:
         for weight in WEIGHTS:
             value, found = equal_lambda(path, m, weight, directory)
-            if found >= 0.999e-4:
+            if found >= 0.999 * WEIGHTS[0]:
                 settings.append((m, weight, value))
     ridge, *sides = measure.alternate(
         worker, RUNS, lambda: worker(f"cholesky 2 {WEIGHTS[0]}"),
         *(lambda m=m, v=v: worker(f"auto {m} {v:.17g}") for m, _, v in settings))
-    for (m, weight, _), seconds in zip(settings, sides):
-        measure.Claim(f"power {m}, {weight:g}", f"a fit with power {m} and c/n = {weight:g} by "
-                      "the engine that the planner takes is at most 1.5 times the ridge fit by "
-                      "Cholesky", at_most=1.5).judge(
-            {"power s": seconds, "ridge s": ridge}, measure.quotients(seconds, ridge))
+    for m in POWERS:
+        columns = {f"c/n {w:g} s": seconds for (power, w, _), seconds in zip(settings, sides)
+                   if power == m}
+        worst = [max(turn) for turn in zip(*columns.values())]
+        measure.Claim(f"power {m}, planner", f"a fit with power {m} by the engine that the planner "
+                      "takes is at most 1.5 times the ridge fit by Cholesky, c/n >= 1e-4",
+                      at_most=1.5).judge({**columns, "ridge s": ridge},
+                                         measure.quotients(worst, ridge))
 
 
 def main():
