@@ -54,31 +54,36 @@ static fen_status shape_of(const fen_table *block, fen_table **shape, fen_error 
     return status;
 }
 
-/* All columns that a sparse file has; back at its first block afterwards. */
-static fen_status find_shape(fenp_source *source, const fen_table **block, const fenp_task *task,
+/* All columns that a sparse file has; back at its first block, with half of the task left. */
+static fen_status find_shape(fenp_source *source, const fen_table **block, fenp_task *task,
                              fen_table **shape, fen_error *err)
 {
+    const fenp_task looking = fenp_task_part(task, task->stage, 0.0, 0.5);
     fen_status status = shape_of(*block, shape, err);
     while (status == FEN_OK && *block) {
         status = fenp_table_widen(*shape, *block, err);
-        if (status == FEN_OK) status = fenp_task_at(task, fenp_source_fraction(source), err);
+        if (status == FEN_OK) status = fenp_task_at(&looking, fenp_source_fraction(source), err);
         if (status == FEN_OK) status = fenp_source_next(source, block, err);
     }
+    *task = fenp_task_part(task, task->stage, 0.5, 1.0);
     if (status == FEN_OK) status = fenp_source_rewind(source, err);
     return status == FEN_OK ? fenp_source_next(source, block, err) : status;
 }
 
-static int chosen(const char *name) { return name && name[0]; }
+/* Whether the first block of a sparse file may not tell the columns that matter. */
+static int in_doubt(const fen_table *block, const fen_options *o)
+{
+    return (o->target && o->target[0]) || (o->weights && o->weights[0]) || block->cols < 2;
+}
 
 /* From the first block: who is who, and what is to be gathered. */
-static fen_status start(gathering *g, fenp_source *source, const fen_table **block,
-                        const fenp_task *task, fen_error *err)
+static fen_status start(gathering *g, fenp_source *source, const fen_table **block, fenp_task *task,
+                        fen_error *err)
 {
     fen_status status = FEN_OK;
     if ((*block)->start && (*block)->rows > 0)
-        status = chosen(g->o->target) || chosen(g->o->weights)
-                     ? find_shape(source, block, task, &g->shape, err)
-                     : shape_of(*block, &g->shape, err);
+        status = in_doubt(*block, g->o) ? find_shape(source, block, task, &g->shape, err)
+                                        : shape_of(*block, &g->shape, err);
     if (status == FEN_OK)
         status = fenp_prep_start(g->shape ? g->shape : *block, g->o, &g->own, err);
     if (status != FEN_OK) return status;
@@ -139,9 +144,10 @@ static fen_status add_block(gathering *g, const fen_table *table, fen_error *err
 }
 
 /* All blocks, from the first row on. */
-static fen_status gather(gathering *g, fenp_source *source, const fenp_task *task, fen_error *err)
+static fen_status gather(gathering *g, fenp_source *source, const fenp_task *whole, fen_error *err)
 {
     const fen_table *block = NULL;
+    fenp_task task = fenp_task_part(whole, whole ? whole->stage : "", 0.0, 1.0);
     g->title = fenp_source_title(source);
     g->lightest = INFINITY;
     g->hash = fenp_hash_new();
@@ -150,11 +156,11 @@ static fen_status gather(gathering *g, fenp_source *source, const fenp_task *tas
     if (status == FEN_OK) status = fenp_source_next(source, &block, err);
     if (status == FEN_OK && !block)
         return fenp_fail(err, FEN_BAD_DATA, "%.200s has no rows", g->title);
-    if (status == FEN_OK && g->o) status = start(g, source, &block, task, err);
+    if (status == FEN_OK && g->o) status = start(g, source, &block, &task, err);
     while (status == FEN_OK && block) {
         if (g->o) status = grow(g, block, err);
         if (status == FEN_OK) status = add_block(g, block, err);
-        if (status == FEN_OK) status = fenp_task_at(task, fenp_source_fraction(source), err);
+        if (status == FEN_OK) status = fenp_task_at(&task, fenp_source_fraction(source), err);
         if (status == FEN_OK) status = fenp_source_next(source, &block, err);
     }
     if (status == FEN_OK) status = fenp_enough_rows(g->prep, g->title, &g->counts, err);

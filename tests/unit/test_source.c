@@ -145,6 +145,12 @@ static void svmlight(void **state)
     file_is_table("wide.svm", &o, 3);
     o.target = "x40"; /* which the first block does not have; the label is an input then */
     file_is_table("wide.svm", &o, 3);
+    FILE *out = create("late.svm"); /* labels alone for a block and more */
+    for (int i = 0; i < ROWS / 2; i++)
+        fprintf(out, "%d%s # %*s\n", i % 7, i > ROWS / 4 && i % 2 ? " 3:1.5" : "", PADDING, "");
+    assert_int_equal(fclose(out), 0);
+    o.target = "";
+    file_is_table("late.svm", &o, 3);
     o.target = "2"; /* x1, since x0 stands before it in the end */
     file_is_table("wide.svm", &o, 3);
     learned l = learn_file("wide.svm", &o);
