@@ -21,8 +21,9 @@ static fen_status read_format(const fenp_tensors *in, fen_error *err)
     if (!format || strncmp(format, FENP_FORMAT_FAMILY, strlen(FENP_FORMAT_FAMILY)) != 0)
         return fenp_alien(in, "its header does not say that it is one", err);
     if (strcmp(format, FENP_FORMAT) != 0)
-        return fenp_fail(err, FEN_BAD_DATA, "%s: has the format %.40s: it needs a newer fenchel",
-                         in->path, format);
+        return fenp_fail(err, FEN_BAD_DATA, "%s: has the format %.40s: %s", in->path, format,
+                         strcmp(format, FENP_FORMAT) < 0 ? "fit the model anew"
+                                                         : "it needs a newer fenchel");
     return FEN_OK;
 }
 

@@ -13,10 +13,15 @@
 #include "model/model.h"
 
 enum { SOME_ROWS = 5 };
-typedef struct some_kind { const char *kernel; int64_t targets; int selected, bias; } some_kind;
+typedef struct some_kind {
+    const char *kernel;
+    int64_t targets;
+    int selected, bias;
+    int64_t columns;           /* of random features; 0: the exact kernel */
+} some_kind;
 static const some_kind some_kinds[] = {
-    { "gaussian", 1, 1, 1 }, { "linear", 2, 0, 1 },      { "polynomial", 2, 1, 0 },
-    { "laplace1", 1, 0, 0 }, { "precomputed", 1, 0, 1 },
+    { "gaussian", 1, 1, 1, 0 }, { "linear", 2, 0, 1, 0 },      { "polynomial", 2, 1, 0, 0 },
+    { "laplace1", 1, 0, 0, 0 }, { "precomputed", 1, 0, 1, 0 }, { "matern32", 2, 1, 1, 8 },
 };
 enum { SOME_KINDS = sizeof some_kinds / sizeof *some_kinds };
 
@@ -64,7 +69,7 @@ static inline void some_arrays(fen_model *m, const some_kind *kind)
     int linear = strcmp(kind->kernel, "linear") == 0;
     int square = strcmp(kind->kernel, "precomputed") == 0;
     free(m->dual), free(m->offset);
-    m->dual = some_numbers(m->targets * m->n, 1);
+    m->dual = kind->columns ? NULL : some_numbers(m->targets * m->n, 1);
     m->offset = some_numbers(m->targets, 2);
     for (int64_t t = 0; t < m->targets; t++) {
         if (!kind->bias) m->offset[t] = 0;
@@ -73,7 +78,11 @@ static inline void some_arrays(fen_model *m, const some_kind *kind)
                                                t ? FEN_VERDICT_STALLED : FEN_VERDICT_OPTIMAL };
     }
     if (linear) m->weights = some_numbers(m->targets * m->p, 3);
-    if (!linear && !square) m->inputs = some_numbers(m->n * m->p, 4);
+    if (!linear && !square && !kind->columns) m->inputs = some_numbers(m->n * m->p, 4);
+    if (!kind->columns) return;
+    fenp_fourier_draw(&m->approx, &m->kernel, m->p, m->seed, m->frequencies);
+    for (int64_t i = 0; i < m->targets * kind->columns; i++)
+        m->feature_weights[i] = fenp_normal(11, 5, (uint64_t)i);
 }
 
 static inline fen_model *some_model(const some_kind *kind)
@@ -84,7 +93,11 @@ static inline fen_model *some_model(const some_kind *kind)
     for (int64_t t = 0; t < kind->targets; t++) prep->target[t] = fenp_strdup(t ? "y2" : "y1");
     strcpy(prep->scaling, square ? "none" : "standard");
     fenp_prep_count(prep);
-    fen_model *m = fenp_model_new(SOME_ROWS, prep->features, kind->targets);
+    const fenp_approx approx = { kind->columns, 1 };
+    fen_model *m =
+        kind->columns ? fenp_model_new_features(SOME_ROWS, prep->features, kind->targets, approx)
+                      : fenp_model_new(SOME_ROWS, prep->features, kind->targets);
+    m->seed = kind->columns ? 12345 : 0;
     m->prep = prep;
     m->loss = fenp_find_loss("square");
     m->kernel = (fenp_kernel){ fenp_find_kernel(kind->kernel), { 0.1, 3, 1.0 / 3 } };

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
+#include "model/tensors.h"
 #include "support/some_model.h"
 
 /* ---- files ---------------------------------------------------------------------------- */
@@ -110,6 +111,10 @@ static void same_model(const fen_model *a, const fen_model *b)
     same_array(a->inputs, b->inputs, a->n * a->p);
     same_array(a->weights, b->weights, a->targets * a->p);
     same_array(a->dual, b->dual, a->targets * a->n);
+    assert_true(a->seed == b->seed && a->approx.columns == b->approx.columns &&
+                a->approx.orthogonal == b->approx.orthogonal);
+    same_array(a->frequencies, b->frequencies, a->approx.columns / 2 * a->p);
+    same_array(a->feature_weights, b->feature_weights, a->targets * a->approx.columns);
     same_array(a->coef_scale, b->coef_scale, a->targets);
     same_array(a->offset, b->offset, a->targets);
     for (int64_t t = 0; t < a->targets; t++) {
@@ -279,7 +284,8 @@ static void flat_metadata(json_t *h)
 {
     json_object_set_new(h, "__metadata__", json_string("fenchel-model-1"));
 }
-static void newer(json_t *h) { set(h, "format", "fenchel-model-2"); }
+static void newer(json_t *h) { set(h, "format", "fenchel-model-3"); }
+static void older(json_t *h) { set(h, "format", "fenchel-model-1"); }
 static void new_kernel(json_t *h) { set(h, "kernel", "quantum"); }
 static void new_loss(json_t *h) { set(h, "loss", "huber"); }
 static void no_kernel(json_t *h) { drop(h, "kernel"); }
@@ -340,9 +346,8 @@ static void empty_extra(json_t *h)
 }
 static void crowd(json_t *h)
 {
-    static const char *const names[] = { "a", "b", "c" };
-    for (int i = 0; i < 3; i++)
-        json_object_set_new(h, names[i], json_deep_copy(json_object_get(h, "dual")));
+    for (char name[] = "a"; name[0] < 'a' + FENP_TENSORS_MAX; name[0]++)
+        json_object_set_new(h, name, json_deep_copy(json_object_get(h, "dual")));
 }
 static void inputs_for_weights(json_t *h)
 {
@@ -363,6 +368,7 @@ static void damaged_headers_get_their_sentence(void **state)
         { no_metadata, "is not a fenchel model" },
         { flat_metadata, "is not a fenchel model" },
         { newer, "needs a newer fenchel" },
+        { older, "fit the model anew" },
         { new_kernel, "kernel \"quantum\": it needs a newer fenchel" },
         { new_loss, "loss \"huber\": it needs a newer fenchel" },
         { no_kernel, "damaged: the header" },
@@ -414,6 +420,51 @@ static void damaged_headers_get_their_sentence(void **state)
     assert_int_equal(load_edited(&some_kinds[1], linear_by_name, &err), FEN_BAD_DATA);
 }
 
+static void no_approx(json_t *h) { drop(h, "approx"); }
+static void exact(json_t *h) { set(h, "approx", "none"); }
+static void more_columns(json_t *h) { set(h, "approx", "fourier:10"); }
+static void odd_columns(json_t *h) { set(h, "approx", "fourier:7"); }
+static void no_rows(json_t *h) { drop(h, "rows"); }
+static void zero_rows(json_t *h) { set(h, "rows", "0"); }
+static void no_seed(json_t *h) { set(h, "seed", "-1"); }
+static void polynomial_by_name(json_t *h)
+{
+    set(h, "kernel", "polynomial");
+    set(h, "degree", "3");
+    set(h, "coef0", "1");
+}
+static void without_direction(json_t *h) { set(h, "kernel", "laplace1"); }
+static void no_feature_weights(json_t *h) { json_object_del(h, "feature_weights"); }
+static void no_frequencies(json_t *h) { json_object_del(h, "frequencies"); }
+static void narrow(json_t *h) { reshape(h, "frequencies", json_pack("[i,i]", 6, 4)); }
+static void one_axis(json_t *h) { reshape(h, "frequencies", json_pack("[i]", 24)); }
+
+static void damaged_features_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*edit)(json_t *);
+        const char *words;
+    } cases[] = {
+        { no_approx, "damaged: approx" },         { exact, "damaged: approx" },
+        { more_columns, "damaged: frequencies" }, { odd_columns, "damaged: approx" },
+        { no_rows, "damaged: the header" },       { zero_rows, "damaged: the header" },
+        { no_seed, "damaged: the header" },       { polynomial_by_name, "damaged: approx" },
+        { without_direction, "damaged: approx" }, { no_feature_weights, "damaged: " },
+        { no_frequencies, "damaged: " },          { narrow, "damaged: frequencies" },
+        { one_axis, "damaged: frequencies" },
+    };
+    const some_kind *features = &some_kinds[SOME_KINDS - 1];
+    fen_error err;
+    assert_int_equal(features->columns, 8);
+    assert_int_equal(load_edited(features, nothing, &err), FEN_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(load_edited(features, cases[i].edit, &err), FEN_BAD_DATA);
+        if (!strstr(err.message, cases[i].words))
+            fail_msg("case %zu wants \"%s\": %s", i, cases[i].words, err.message);
+    }
+}
+
 static void numbers_that_are_none_are_refused(void **state)
 {
     (void)state;
@@ -462,7 +513,15 @@ static void other_files_are_not_models(void **state)
 /* From the definition, one pair at a time. */
 static double definition(const fen_model *m, const double *x, int64_t t)
 {
+    const int64_t half = m->approx.columns / 2;
     double sum = m->offset[t];
+    for (int64_t k = 0; k < half; k++) {
+        const double *v = m->feature_weights + t * 2 * half;
+        double along = 0;
+        for (int64_t j = 0; j < m->p; j++) along += m->frequencies[k * m->p + j] * x[j];
+        sum += sqrt(1.0 / (double)half) * (v[k] * cos(along) + v[k + half] * sin(along));
+    }
+    if (half) return sum;
     for (int64_t j = 0; m->weights && j < m->p; j++) sum += m->weights[t * m->p + j] * x[j];
     for (int64_t i = 0; !m->weights && i < m->n; i++) {
         double k = m->inputs ? fenp_kernel_pair(&m->kernel, m->inputs + i * m->p, x, m->p) : x[i];
@@ -668,6 +727,7 @@ int main(int count, char **words)
         cmocka_unit_test(every_shortened_file_is_refused),
         cmocka_unit_test(every_changed_byte_of_the_header_is_survived),
         cmocka_unit_test(damaged_headers_get_their_sentence),
+        cmocka_unit_test(damaged_features_are_refused),
         cmocka_unit_test(numbers_that_are_none_are_refused),
         cmocka_unit_test(other_files_are_not_models),
         cmocka_unit_test(scores_follow_the_definition),
