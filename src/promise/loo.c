@@ -44,6 +44,7 @@ int64_t fenp_scores_spectrum_bytes(const fenp_size *size, int64_t count, int pri
     const int64_t rank = primal ? size->p : size->n, columns = count * (size->targets + 1);
     const int64_t squares = fenp_arena_bytes(rank * columns) + fenp_arena_bytes(size->n * columns) +
                             fenp_arena_bytes(SLAB * rank);
+    if (size->power == 2.0) return squares;
     const int64_t powers = fenp_left_out_bytes(rank, size->targets, count, SLAB);
     return squares > powers ? squares : powers;
 }

@@ -98,12 +98,15 @@ static fen_status up_crossing(const wanted *w, double low, double high, double *
             high = *t;
         else
             low = *t;
+        const double digits = 2.0 * DBL_EPSILON * fmax(1.0, fabs(*t));
+        const double rounding =
+            DBL_EPSILON * (fabs(*t) + fabs(w->target) + fabs(2.0 - w->power) * fabs(p.log_norm));
+        if (fabs(over) <= rounding) return FEN_OK;
         double next = slope > 0.0 ? *t - over / slope : (over > 0.0 ? low : high);
         if (!(next > low && next < high)) next = 0.5 * (low + high);
         if (isinf(low) && !(next > *t - LEAP)) next = *t - LEAP;
         if (isinf(high) && !(next < *t + LEAP)) next = *t + LEAP;
-        const double digits = 2.0 * DBL_EPSILON * fmax(1.0, fabs(*t));
-        if (over == 0.0 || fabs(next - *t) <= digits || high - low <= digits) return FEN_OK;
+        if (fabs(next - *t) <= digits || high - low <= digits) return FEN_OK;
         *t = next;
     }
     return FEN_OK;

@@ -55,8 +55,10 @@ void fenp_upper_times(int64_t n, const double *a, const double *diag, const doub
                       double *product)
 {
     const int order = (int)n;
-    if (k == 1)
-        cblas_dsymv(CblasColMajor, CblasUpper, order, 1.0, a, order, x, 1, 0.0, product, 1);
+    if (k <= 4) /* each at memory bandwidth; dsymm gains only from more columns on */
+        for (int64_t t = 0; t < k; t++)
+            cblas_dsymv(CblasColMajor, CblasUpper, order, 1.0, a, order, x + t * n, 1, 0.0,
+                        product + t * n, 1);
     else
         cblas_dsymm(CblasColMajor, CblasLeft, CblasUpper, order, (int)k, 1.0, a, order, x, order,
                     0.0, product, order);
