@@ -176,7 +176,7 @@ void report_certificate(const json_t *model)
     if (all_within_tolerance(model))
         report("", "proved: %sthe objective of any function%s is at least the dual value",
                json_at(model, "power") < 1 ? "the global minimum; " : "",
-               json_object_get(model, "approx") ? " of these features" : "");
+               strcmp(json_text_at(model, "approx"), "none") != 0 ? " of these features" : "");
 }
 
 static const char *score_words(const json_t *model)
