@@ -73,7 +73,7 @@ static const double *vector_of(const fen_model *m, int64_t t, int64_t k)
 /* Eigenvalues below the rounding of the moments count as 0: what they hide is noise. */
 static double tangent_bound(const fen_model *m, const residuals *r, fenp_line *lines)
 {
-    const double rounding = fenp_cross_rounding(m->approx.columns, m->n);
+    const double rounding = fenp_cross_rounding(m->n);
     for (int64_t k = 0; k < vectors_of(m); k++)
         lines[k] = (fenp_line){ .height = 2.0 * r[k].linear - r[k].quadratic,
                                 .steepness = r[k].dual_norm,

@@ -127,25 +127,25 @@ static fen_status tangent_room(fen_model *m, fen_error *err)
     return m->tangents ? FEN_OK : fenp_no_memory(err, bytes, "the certificate");
 }
 
-/* One target on its curve; *nodes: tangents it has. */
+/* One target on its curve; *nodes: tangents it has. q: 3 columns doubles. */
 static fen_status solve_target(fenp_job *j, int64_t t, double *q, int64_t *nodes, fen_error *err)
 {
     fen_model *m = j->model;
     fenp_measure measure;
     fenp_root root;
-    double unused;
     const int64_t columns = m->approx.columns;
     const fenp_curve curve = fenp_spectrum_curve(&j->spectrum, t, q, &measure);
     const fen_status status =
         fenp_curve_minimum(&curve, m->n, m->lambda, m->power, 0.1 * m->tolerance, &root, err);
     if (status != FEN_OK) return status;
-    fenp_cross_weights(&j->cross, &j->spectrum, t, root.c, m->feature_weights + t * columns,
-                       &m->offset[t]);
+    double *weights = m->feature_weights + t * columns, *work = q + columns;
+    fenp_cross_weights(&j->cross, &j->spectrum, t, root.c, 2, work, weights);
+    m->offset[t] = fenp_cross_offset(&j->cross, t, weights);
     m->coef_scale[t] = isinf(root.c) ? 0.0 : 1.0 / (2.0 * root.lambda2);
     *nodes = m->tangents ? root.nodes : 0;
     for (int64_t k = 0; k < *nodes; k++)
-        fenp_cross_weights(&j->cross, &j->spectrum, t, exp(root.node[k]),
-                           m->tangents + (t * FENP_NODES_MAX + k) * columns, &unused);
+        fenp_cross_weights(&j->cross, &j->spectrum, t, exp(root.node[k]), 0, work,
+                           m->tangents + (t * FENP_NODES_MAX + k) * columns);
     return FEN_OK;
 }
 
@@ -168,7 +168,7 @@ static fen_status solve(fenp_job *j, fen_error *err)
     m->lambda = j->chosen.lambda, m->power = j->chosen.power;
     m->selection = j->chosen.selection;
     j->chosen.selection.grid = NULL;
-    double *q = fenp_new(m->approx.columns, sizeof *q);
+    double *q = fenp_new(3 * m->approx.columns, sizeof *q);
     fen_status status = q ? tangent_room(m, err) : fenp_no_memory(err, 0, "the solution");
     for (int64_t t = 0; status == FEN_OK && t < m->targets; t++) {
         int64_t nodes;

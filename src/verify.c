@@ -122,12 +122,13 @@ static fen_status check_frequencies(const fen_model *m, int *agrees, fen_error *
     return FEN_OK;
 }
 
-/* coef_scale = 1/(2 lambda2), lambda2 = (m/2) lambda ||f||^(m-2); 0 at f = 0 */
+/* coef_scale = 1/(2 lambda2), lambda2 = (m/2) lambda ||f||^(m-2); 0 at f = 0 but for m = 2 */
 static int same_scales(const fen_model *m, const fen_certificate *now)
 {
     for (int64_t t = 0; t < m->targets; t++) {
         const double norm = now[t].norm, scale = m->coef_scale[t];
-        const double wanted = norm > 0.0 ? pow(norm, 2.0 - m->power) / (m->power * m->lambda) : 0.0;
+        const double shrunk = m->power == 2.0 ? 1.0 : norm > 0.0 ? pow(norm, 2.0 - m->power) : 0.0;
+        const double wanted = shrunk / (m->power * m->lambda);
         if (!(fabs(scale - wanted) <= 1e-5 * wanted)) return 0;
     }
     return 1;

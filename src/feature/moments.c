@@ -109,14 +109,14 @@ int64_t fenp_cross_spectrum_bytes(int64_t columns, int64_t targets)
            fenp_arena_bytes(fenp_eigen_work(columns));
 }
 
-double fenp_cross_rounding(int64_t columns, int64_t rows)
+double fenp_cross_rounding(int64_t rows)
 {
-    return DBL_EPSILON * (double)(rows / FENP_TILE_ROWS + columns);
+    return DBL_EPSILON * (double)(rows / FENP_TILE_ROWS + 16); /* 16: of the eigenvalues */
 }
 
 static void drop_rounding(const fenp_cross *m, fenp_spectrum *e)
 {
-    const double floor = fenp_cross_rounding(m->columns, m->rows) * fmax(e->d[e->rank - 1], 0.0);
+    const double floor = fenp_cross_rounding(m->rows) * fmax(e->d[e->rank - 1], 0.0);
     for (int64_t j = 0; j < e->rank; j++) {
         if (e->d[j] > floor) continue;
         e->d[j] = 0.0;
@@ -157,17 +157,30 @@ fen_status fenp_cross_spectrum(fenp_arena *arena, const fenp_cross *m, fenp_spec
     return FEN_OK;
 }
 
+/* (A + c/n) w = zy, A = Q D Q'/n: the eigenvectors are exact to eps d_max, refinement brings
+ * the residual down to the rounding of A w. */
 void fenp_cross_weights(const fenp_cross *m, const fenp_spectrum *e, int64_t target, double c,
-                        double *weights, double *offset)
+                        int steps, double *work, double *weights)
 {
-    const int64_t r = e->rank;
-    const double *ty = e->ty + target * r, *means = fenp_cross_means(m);
+    const int r = (int)e->rank, order = (int)m->order;
+    const double n = (double)e->n;
+    double *left = work, *along = work + r;
     memset(weights, 0, (size_t)r * sizeof(double));
-    for (int64_t j = 0; j < r; j++)
-        if (ty[j] != 0.0)
-            cblas_daxpy((int)r, ty[j] / (e->d[j] + c), e->rotation + j * r, 1, weights, 1);
-    *offset = 0.0;
-    if (m->bias)
-        *offset = m->shift[target] + (means[(m->columns + target) * m->order] -
-                                      cblas_ddot((int)r, means, (int)m->order, weights, 1));
+    for (int step = 0; step <= steps && !isinf(c); step++) {
+        for (int64_t j = 0; j < r; j++)
+            left[j] = fenp_cross_zy(m, target)[j * m->order] - c / n * weights[j];
+        cblas_dsymv(CblasColMajor, CblasLower, r, -1.0, m->gram, order, weights, 1, 1.0, left, 1);
+        cblas_dgemv(CblasColMajor, CblasTrans, r, r, n, e->rotation, r, left, 1, 0.0, along, 1);
+        for (int64_t j = 0; j < r; j++) along[j] = e->d[j] > 0.0 ? along[j] / (e->d[j] + c) : 0.0;
+        cblas_dgemv(CblasColMajor, CblasNoTrans, r, r, 1.0, e->rotation, r, along, 1, 1.0, weights,
+                    1);
+    }
+}
+
+double fenp_cross_offset(const fenp_cross *m, int64_t target, const double *weights)
+{
+    const double *means = fenp_cross_means(m);
+    if (!m->bias) return 0.0;
+    return m->shift[target] + (means[(m->columns + target) * m->order] -
+                               cblas_ddot((int)m->columns, means, (int)m->order, weights, 1));
 }

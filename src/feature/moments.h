@@ -40,12 +40,14 @@ static inline double fenp_cross_yy(const fenp_cross *m, int64_t target)
 { return m->gram[(m->columns + target) * (m->order + 1)]; }
 
 /* Relative to the largest eigenvalue: below it they count as zero. */
-double     fenp_cross_rounding(int64_t columns, int64_t rows);
+double     fenp_cross_rounding(int64_t rows);
 int64_t    fenp_cross_spectrum_bytes(int64_t columns, int64_t targets);
 /* n, rank = columns, d, rotation, ty and rest; no basis, no y. */
 fen_status fenp_cross_spectrum(fenp_arena *arena, const fenp_cross *m, fenp_spectrum *out,
                                  fen_error *err);
-/* weights (columns) = Q (ty / (d + c)) and b of one target; c = INFINITY: f = 0. */
-void       fenp_cross_weights(const fenp_cross *m, const fenp_spectrum *spectrum,
-                                int64_t target, double c, double *weights, double *offset);
+/* weights (columns) = Q (ty / (d + c)) of one target; c = INFINITY: f = 0. steps of
+ * iterative refinement on the moments follow. work: 2 columns doubles. */
+void       fenp_cross_weights(const fenp_cross *m, const fenp_spectrum *spectrum, int64_t target,
+                              double c, int steps, double *work, double *weights);
+double     fenp_cross_offset(const fenp_cross *m, int64_t target, const double *weights);  /* b */
 #endif

@@ -272,7 +272,8 @@ static void check_moments(int weighted, int bias, double level, int64_t split)
     const fenp_approx approx = { D, 0 };
     const fenp_kernel k = kernel_of(fenp_find_kernel("gaussian"), 0.1);
     const double lambda = 1e-4;
-    double *omega = draw(&approx, &k, P, 4), weights[D], offset, wanted[D], wanted_offset;
+    double *omega = draw(&approx, &k, P, 4), weights[D], work[2 * D], offset, wanted[D],
+           wanted_offset;
     fenp_sample *s = some_rows(weighted, level);
     fenp_cross m;
     fenp_spectrum e;
@@ -293,7 +294,8 @@ static void check_moments(int weighted, int bias, double level, int64_t split)
     fenp_cross_close(&m);
     assert_int_equal(fenp_cross_spectrum(&arena, &m, &e, &err), FEN_OK);
     for (int64_t t = 0; t < TARGETS; t++) {
-        fenp_cross_weights(&m, &e, t, N * lambda, weights, &offset);
+        fenp_cross_weights(&m, &e, t, N * lambda, 1, work, weights);
+        offset = fenp_cross_offset(&m, t, weights);
         dense_ridge(s, omega, bias, lambda, t, wanted, &wanted_offset);
         const double size = cblas_dnrm2(D, wanted, 1);
         /* condition 1e4, y known to eps level / 100 */
