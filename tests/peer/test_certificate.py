@@ -1,7 +1,8 @@
 """The certificate, computed by NumPy from the model file and the training rows alone; and a model
 file in which any array was changed by a thousandth, which verify must refuse.
 
-For the square loss the best multiple t of a dual vector is known: D(t z) is a parabola in t."""
+For the square loss and power 2 the best multiple t of a dual vector is known: D(t z) is a parabola
+in t. Other powers: a dense search over t; below 1 the kinks of the stored tangents."""
 import json
 import os
 import sys
@@ -29,6 +30,17 @@ MODELS = {
     "linear, no bias": ("plain.csv", ["--lambda", "1e-3", "--kernel", "linear", "--no-bias"]),
     "linear, gaps": ("gaps.csv", ["--lambda", "1e-3", "--kernel", "linear"]),
     "linear, selected": ("gaps.csv", ["--kernel", "linear"]),
+    "gaussian, power 1.5": ("plain.csv", GIVEN + ["--power", "1.5"]),
+    "gaussian, power 3, weights": ("plain.csv", GIVEN + ["--power", "3", "--weights", "w"]),
+    "gaussian, power 1": ("plain.csv", GIVEN + ["--power", "1"]),
+    "gaussian, power 1, f = 0": ("plain.csv", ["--lambda", "1e4", "--gamma", "mean",
+                                               "--power", "1"]),
+    "gaussian, power 0.5": ("plain.csv", GIVEN + ["--power", "0.5"]),
+    "gaussian, power 0.5, two targets": ("plain.csv", ["--lambda", "0.1", "--gamma", "mean",
+                                                       "--power", "0.5", "--target", "b,y"]),
+    "linear, power 0.5, weights": ("plain.csv", ["--lambda", "0.05", "--kernel", "linear",
+                                                 "--power", "0.5", "--weights", "w"]),
+    "linear, power 3": ("plain.csv", ["--lambda", "0.05", "--kernel", "linear", "--power", "3"]),
     "linear, two targets": ("plain.csv", ["--lambda", "1e-3", "--kernel", "linear",
                                           "--target", "b,y", "--weights", "w"]),
 }
@@ -58,6 +70,43 @@ def features(metadata, arrays, table, names):
     return numpy.column_stack(out)
 
 
+def best_multiple(power, lam, heights, square):
+    """Largest heights(s) - Psi*(s |g|) over s in [0, 1]; heights is concave."""
+    norm = numpy.sqrt(square)
+    if power == 1:
+        end = min(1.0, lam / norm)
+        conjugate = lambda s: 0.0 * s  # noqa: E731
+    else:
+        end = 1.0
+        conjugate = lambda s: lam * (power - 1) * (s * norm / (lam * power)) ** (power / (power - 1))  # noqa: E731
+    low, high = 0.0, end
+    for _ in range(12):                         # narrower and narrower around the best
+        grid = numpy.linspace(low, high, 201)
+        at = int(numpy.argmax(heights(grid) - conjugate(grid)))
+        low, high = grid[max(at - 1, 0)], grid[min(at + 1, 200)]
+    return float(numpy.max(heights(grid) - conjugate(grid)))
+
+
+def lower_bound(power, lam, lines):
+    """min over r of max(0, A - B r) + lam r^power over all lines: at a kink, so try them all."""
+    lines = numpy.array(lines + [(0.0, 0.0)])
+    candidates = [0.0]
+    for a, b in lines:
+        with numpy.errstate(divide="ignore", invalid="ignore"):
+            meets = (a - lines[:, 0]) / (b - lines[:, 1])
+        candidates += [r for r in meets if numpy.isfinite(r) and r > 0]
+    r = numpy.array(candidates)
+    heights = numpy.max(lines[:, :1] - lines[:, 1:] * r[None, :], axis=0)
+    return float(numpy.min(heights + lam * r ** power))
+
+
+def tangents_of(arrays, k, y, w, t, bias):
+    vectors = arrays["tangents"].reshape(len(arrays["dual"]), -1, len(y))[t]
+    for u in vectors:
+        z = u / w - (numpy.sum(u) if bias else 0.0)
+        yield w @ (z * y) - w @ z ** 2 / 4, numpy.sqrt(max((w * z) @ k @ (w * z), 0.0))
+
+
 def certificate(metadata, arrays, x, y, w, t):
     """The eight numbers of target t; w sums to 1."""
     lam, bias = float(metadata["lambda"]), metadata["bias"] == "yes"
@@ -71,11 +120,18 @@ def certificate(metadata, arrays, x, y, w, t):
     z = u / w
     feasible = z - (w @ z if bias else 0.0)
     square = (w * feasible) @ k @ (w * feasible)
+    power = float(metadata["power"])
     curvature = w @ feasible ** 2 / 4 + square / (4 * lam)
     best = min(max((w @ (feasible * y)) / (2 * curvature), 0.0), 1.0)
     loss = w @ residual ** 2
-    primal = loss + lam * norm ** 2
-    dual = best * (w @ (feasible * y)) - best ** 2 * curvature
+    primal = loss + lam * norm ** power
+    if power == 2:
+        dual = best * (w @ (feasible * y)) - best ** 2 * curvature
+    elif power >= 1:
+        along, curve = w @ (feasible * y), w @ feasible ** 2 / 4
+        dual = best_multiple(power, lam, lambda s: s * along - s ** 2 * curve, square)
+    else:
+        dual = lower_bound(power, lam, list(tangents_of(arrays, k, y, w, t, bias)))
     null = w @ (y - (w @ y if bias else 0.0)) ** 2
     slack = numpy.max(numpy.abs(z - 2 * residual)) / numpy.max(numpy.abs(z))
     gap = primal - dual

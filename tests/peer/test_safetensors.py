@@ -83,7 +83,7 @@ class Safetensors(ToolTest):
 
     def test_gaussian(self):
         metadata, arrays, x, predicted = self.model("--gamma", "0.05", "--lambda", "1e-3")
-        self.assertEqual(metadata["format"], "fenchel-model-1")
+        self.assertEqual(metadata["format"], "fenchel-model-2")
         self.assertEqual(metadata["kernel"], "gaussian")
         self.assertEqual(arrays["inputs"].shape, (60, 10))
         self.assertEqual(arrays["dual"].shape, (1, 60))
@@ -107,11 +107,12 @@ class Safetensors(ToolTest):
     def test_selected(self):
         metadata, arrays, _, _ = self.model()
         grid = arrays["selection.grid"]
-        self.assertEqual(grid.shape[1], 3)
-        best = grid[numpy.nanargmin(grid[:, 2])]
+        self.assertEqual(grid.shape[1], 4)
+        best = grid[numpy.nanargmin(grid[:, 3])]
         self.assertEqual(best[0], float(metadata["gamma"]))
         self.assertEqual(best[1], float(metadata["lambda"]))
-        self.assertEqual(best[2], float(metadata["selection.score"]))
+        self.assertEqual(best[2], float(metadata["power"]))
+        self.assertEqual(best[3], float(metadata["selection.score"]))
 
     def test_the_reader_is_strict(self):
         self.some_model()
