@@ -96,5 +96,6 @@ Where the table cannot be matched:
 
 TIMES_WORDS = """\
 Seconds are our own, on this machine, and not comparable with the paper's; they are here to
-show what each way of choosing costs.
+show what each way of choosing costs. In brackets: how many fits rounding errors ended (verdict
+"stalled": lambda is below what the kernel matrix can tell from 0, the data are interpolated).
 """
