@@ -33,13 +33,10 @@ static void print_plan(const fen_plan *p, const char *path)
 
 static int run(const request *r)
 {
-    fen_table *data = NULL;
     fen_plan plan;
     fen_error err;
     fen_status status =
-        fen_table_read(r->operand[0], &r->options, progress_begin(r->quiet), &data, &err);
-    if (!status) status = fen_plan_fit(data, &r->options, &plan, &err);
-    fen_table_free(data);
+        fen_plan_file(r->operand[0], &r->options, progress_begin(r->quiet), &plan, &err);
     progress_end();
     if (status) return fail(&err);
     int code = EXIT_DONE;

@@ -22,8 +22,6 @@
 #include "base/registry.h"
 #include "streamed.h"
 
-enum { PART_ROWS = 1500 }; /* gamma is not worth more: half a second for each of ten */
-
 /* ---- before the first row ------------------------------------------------------------------ */
 
 static int searches(const fen_options *o) { return strcmp(o->select, "none") != 0; }
@@ -34,8 +32,8 @@ static int searches_gamma(const fen_options *o)
                                         : o->gamma.choice == FEN_AUTO && searches(o);
 }
 
-static fen_status check(const fen_options *o, const fen_kernel *kernel, fenp_approx *approx,
-                        fen_error *err)
+fen_status fenp_features_check(const fen_options *o, const fen_kernel *kernel, fenp_approx *approx,
+                               fen_error *err)
 {
     fen_status status = fenp_approx_read(o->approx, approx, err);
     if (status == FEN_OK) status = fenp_approx_check(approx, kernel, err);
@@ -78,7 +76,7 @@ fen_status fenp_each_block(fenp_source *source, const fenp_prep *prep, fenp_visi
 static fen_status choose_gamma(fenp_job *j, const fenp_task *task, fen_error *err)
 {
     fenp_size size = { .n = j->summary.rows, .p = j->prep->features, .targets = j->prep->targets };
-    size.n = size.n < PART_ROWS ? size.n : PART_ROWS;
+    size.n = size.n < FENP_PART_ROWS ? size.n : FENP_PART_ROWS;
     size.bias = j->o.bias;
     if (j->part) size = fenp_size_of(j->part, &j->o);
     fen_status status =
@@ -254,8 +252,8 @@ static fen_status fit(fenp_job *j, const fen_options *given, const fenp_task *ta
     const fenp_task fitting =
         fenp_task_part(task, "features", searches_gamma(given) ? 0.5 : 0.3, 1.0);
     fen_status status =
-        fenp_prep_learn_source(j->source, given, searches_gamma(given) ? PART_ROWS : 0, &j->prep,
-                               &j->summary, &j->part, &preparing, err);
+        fenp_prep_learn_source(j->source, given, searches_gamma(given) ? FENP_PART_ROWS : 0,
+                               &j->prep, &j->summary, &j->part, &preparing, err);
     if (status != FEN_OK) return status;
     const fenp_sample sizes = { .n = j->summary.rows,
                                 .p = j->prep->features,
@@ -277,7 +275,7 @@ fen_status fenp_fit_features(fenp_source *source, const fen_options *o, const fe
 {
     const double start = fenp_now();
     fenp_job j = { .source = source, .kernel = fenp_find_kernel(o->kernel) };
-    fen_status status = check(o, j.kernel, &j.approx, err);
+    fen_status status = fenp_features_check(o, j.kernel, &j.approx, err);
     if (status == FEN_OK) status = fit(&j, o, task, err);
     fenp_arena_close(&j.arena);
     fenp_sample_free(j.part);

@@ -19,7 +19,7 @@
 #include "base/registry.h"
 #include "base/threads.h"
 #include "promise/loo.h"
-#include "story.h"
+#include "streamed.h"
 
 enum { SMALLEST = 300, COARSE = 2000, SMALL = 2500, FINE = 4000, ASKED = 8000 };
 enum { AUTO_GAMMAS = 10, NEIGHBOURS = 3, FEW_SETTINGS = 8 };
@@ -30,7 +30,7 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- memory ------------------------------------------------------------------------- */
 
-static int64_t memory_limit(const fen_options *o)
+int64_t fenp_memory_limit(const fen_options *o)
 {
     const int64_t available = fenp_memory_available(), resident = fenp_memory_resident();
     if (o->memory_limit_bytes > 0) return o->memory_limit_bytes;
@@ -78,7 +78,7 @@ static const fenp_solver *solver_for_power(const fen_options *o, const fenp_size
     const fenp_solver *spectral = fenp_find_solver("spectral");
     const int64_t bytes = spectral->bytes(size);
     if (size->n <= EIGEN_ROWS) return spectral;
-    *rescue = bytes >= 0 && resident_with(bytes, size) <= memory_limit(o)
+    *rescue = bytes >= 0 && resident_with(bytes, size) <= fenp_memory_limit(o)
                   ? spectral
                   : fenp_find_solver("cholesky");
     return fenp_find_solver("lanczos");
@@ -160,7 +160,7 @@ static fen_status plan_selection(const fen_options *o, const fenp_size *size, fe
     s->coarse_rows = s->widen && size->n > SMALL ? COARSE : 0;
     int64_t bytes = round_bytes(s, size, s->rows, folds, primal);
     while (s->rows > SMALLEST &&
-           (bytes < 0 || (bytes > s->bytes && resident_with(bytes, size) > memory_limit(o)))) {
+           (bytes < 0 || (bytes > s->bytes && resident_with(bytes, size) > fenp_memory_limit(o)))) {
         s->rows -= s->rows / 4; /* fewer rows rather than no selection */
         bytes = round_bytes(s, size, s->rows, folds, primal);
     }
@@ -248,7 +248,7 @@ static void advise(const fenp_strategy *s, const fenp_size *size, int64_t limit,
 
 fen_status fenp_memory_fits(const fen_options *o, int64_t bytes, const char *advice, fen_error *err)
 {
-    const int64_t limit = memory_limit(o), resident = fenp_memory_resident();
+    const int64_t limit = fenp_memory_limit(o), resident = fenp_memory_resident();
     if (bytes >= 0 && bytes <= limit - resident) return FEN_OK;
     return fenp_fail(err, FEN_MEMORY, "this fit needs %lld MB and %lld MB may be used: %s",
                      (long long)((resident + bytes) / 1000000), (long long)(limit / 1000000),
@@ -258,14 +258,14 @@ fen_status fenp_memory_fits(const fen_options *o, int64_t bytes, const char *adv
 fen_status fenp_strategy_fits(const fenp_strategy *s, const fen_options *o, const fenp_size *size,
                               fen_error *err)
 {
-    const int64_t limit = memory_limit(o), peak = resident_with(s->bytes, size);
+    const int64_t limit = fenp_memory_limit(o), peak = resident_with(s->bytes, size);
     char advice[200] = "";
     if (peak > limit) advise(s, size, limit, advice, sizeof advice);
     return fenp_memory_fits(o, peak - fenp_memory_resident(), advice, err);
 }
 
 /* Flops per second of a matrix product on the threads in force: 20 ms well spent. */
-static double measured_rate(void)
+double fenp_measured_rate(void)
 {
     enum { N = 768 };
     double *a = fenp_new_zeroed(3 * N, N * (int64_t)sizeof(double));
@@ -311,8 +311,8 @@ static fen_status plan_sample(const fenp_sample *sample, const fen_options *give
     if (status != FEN_OK) return status;
     fen_plan plan = { .rows = size.n, .features = size.p, .targets = size.targets };
     plan.peak_bytes = resident_with(s.bytes, &size);
-    plan.limit_bytes = memory_limit(&o);
-    plan.seconds = s.flops / measured_rate();
+    plan.limit_bytes = fenp_memory_limit(&o);
+    plan.seconds = s.flops / fenp_measured_rate();
     plan.fits = plan.peak_bytes <= plan.limit_bytes;
     snprintf(plan.method, sizeof plan.method, "%s", s.solver->name);
     snprintf(plan.why, sizeof plan.why, "%s", s.why);
@@ -322,17 +322,58 @@ static fen_status plan_sample(const fenp_sample *sample, const fen_options *give
     return FEN_OK;
 }
 
-fen_status fen_plan_fit(const fen_table *table, const fen_options *o, fen_plan *out, fen_error *err)
+static fen_status plan_table(const fen_table *table, const fen_options *o, fen_plan *out,
+                             fen_error *err)
 {
     fenp_prep *prep = NULL;
     fenp_sample *sample = NULL;
-    fen_status status = fen_options_check(o, err);
-    if (status == FEN_OK) status = fenp_prep_learn(table, o, &prep, &sample, err);
-    if (status != FEN_OK) return status;
-    const fenp_threads before = fenp_threads_enter(o->threads);
-    status = plan_sample(sample, o, out, err);
-    fenp_threads_leave(before);
+    const fen_status learned = fenp_prep_learn(table, o, &prep, &sample, err);
+    if (learned != FEN_OK) return learned;
+    const fen_status status = plan_sample(sample, o, out, err);
     fenp_sample_free(sample);
     fenp_prep_free(prep);
     return status;
+}
+
+/* The rows of a table, or those of a file, which random features read in pieces. */
+static fen_status plan_rows(const fen_table *table, const char *path, const fen_options *o,
+                            const fen_host *host, fen_plan *out, fen_error *err)
+{
+    const fenp_task task = fenp_task_start(host, o->time_limit_seconds);
+    fen_table *read = NULL;
+    fenp_source *source = NULL;
+    fen_status status;
+    if (strcmp(o->approx, "none") == 0) {
+        status = table ? FEN_OK : fen_table_read(path, o, host, &read, err);
+        if (status == FEN_OK) status = plan_table(table ? table : read, o, out, err);
+        fen_table_free(read);
+        return status;
+    }
+    status =
+        table ? fenp_source_table(table, &source, err) : fenp_source_file(path, o, &source, err);
+    if (status == FEN_OK) status = fenp_plan_features(source, o, out, &task, err);
+    fenp_source_close(source);
+    return status;
+}
+
+static fen_status plan_any(const fen_table *table, const char *path, const fen_options *o,
+                           const fen_host *host, fen_plan *out, fen_error *err)
+{
+    fen_status status = fen_options_check(o, err);
+    if (status != FEN_OK) return status;
+    const fenp_threads before = fenp_threads_enter(o->threads);
+    status = plan_rows(table, path, o, host, out, err);
+    fenp_threads_leave(before);
+    return status;
+}
+
+fen_status fen_plan_fit(const fen_table *table, const fen_options *o, fen_plan *out, fen_error *err)
+{
+    return plan_any(table, NULL, o, NULL, out, err);
+}
+
+fen_status fen_plan_file(const char *path, const fen_options *o, const fen_host *host,
+                         fen_plan *out, fen_error *err)
+{
+    return plan_any(NULL, path, o, host, out, err);
 }

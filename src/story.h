@@ -32,6 +32,8 @@ fen_status fenp_strategy_fits(const fenp_strategy *strategy, const fen_options *
 fen_status fenp_memory_fits(const fen_options *o, int64_t bytes, const char *advice,
                             fen_error *err);
 
+int64_t    fenp_memory_limit(const fen_options *o);   /* --memory, or what the machine has */
+double     fenp_measured_rate(void);                  /* flops per second of a matrix product */
 /* What --smoothness stands for is put in the place of power and lambda. */
 fen_status fenp_settle(const fen_options *o, const fenp_sample *sample, fen_options *out,
                        fen_error *err);

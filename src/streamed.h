@@ -28,6 +28,13 @@ fen_status fenp_fit_features(fenp_source *source, const fen_options *o, const fe
 /* Work area with so many settings (lambda, power) to choose from; of the fit without them. */
 int64_t    fenp_features_bytes(int64_t p, int64_t columns, int64_t targets, int64_t settings);
 double     fenp_features_flops(int64_t rows, int64_t p, int64_t columns);
+enum { FENP_PART_ROWS = 1500 };    /* gamma is chosen on: half a second for each of ten */
+/* Options that random features understand. */
+fen_status fenp_features_check(const fen_options *o, const fen_kernel *kernel,
+                               fenp_approx *approx, fen_error *err);
+/* What the fit would take; one pass, for the sizes. */
+fen_status fenp_plan_features(fenp_source *source, const fen_options *o, fen_plan *out,
+                              const fenp_task *task, fen_error *err);
 /* From the first row again: every block of the source, prepared, to visit. */
 typedef void (*fenp_visit)(void *state, const fenp_sample *block);
 fen_status fenp_each_block(fenp_source *source, const fenp_prep *prep, fenp_visit visit,

@@ -200,6 +200,8 @@ typedef struct fen_plan {
 } fen_plan;
 FEN_API fen_status fen_plan_fit(const fen_table *table, const fen_options *o,
                                 fen_plan *out, fen_error *err);
+FEN_API fen_status fen_plan_file(const char *path, const fen_options *o, const fen_host *host,
+                                 fen_plan *out, fen_error *err);
 
 /* The table behind the choice, as JSON text: release it with fen_text_free. */
 FEN_API fen_status fen_select(const fen_table *table, const fen_options *o,
