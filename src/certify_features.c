@@ -23,6 +23,8 @@
 #include "base/registry.h"
 #include "streamed.h"
 
+enum { TILE_ROWS = 2048 };
+
 /* Of one weight vector. */
 typedef struct residuals {
     double loss;              /* sum w r^2 with b as it stands                       */
@@ -182,8 +184,8 @@ typedef struct pass {
     const fen_model *m;
     int64_t vectors, width; /* of all targets; width = vectors + targets + 1  */
     double *v;              /* vectors x columns                              */
-    double *tile;           /* FENP_TILE_ROWS x columns                       */
-    double *r;              /* FENP_TILE_ROWS x width                         */
+    double *tile;           /* TILE_ROWS x columns                       */
+    double *r;              /* TILE_ROWS x width                         */
     double *g;              /* columns x width: Z'W r                         */
     long double *sum;       /* width: sum w r                                 */
     long double *square;    /* width: sum w r^2                               */
@@ -198,14 +200,14 @@ static fen_status pass_open(const fen_model *m, fenp_arena *arena, pass *s, fen_
     s->width = s->vectors + m->targets + 1;
     const int64_t sums = doubles * (3 * s->width + m->targets);
     const int64_t bytes = fenp_arena_bytes(s->vectors * columns) +
-                          fenp_arena_bytes(FENP_TILE_ROWS * columns) +
-                          fenp_arena_bytes(FENP_TILE_ROWS * s->width) +
+                          fenp_arena_bytes(TILE_ROWS * columns) +
+                          fenp_arena_bytes(TILE_ROWS * s->width) +
                           fenp_arena_bytes(columns * s->width) + fenp_arena_bytes(sums);
     const fen_status status = fenp_arena_open(arena, bytes, "the certificate", err);
     if (status != FEN_OK) return status;
     s->v = fenp_arena_doubles(arena, s->vectors * columns);
-    s->tile = fenp_arena_doubles(arena, FENP_TILE_ROWS * columns);
-    s->r = fenp_arena_doubles(arena, FENP_TILE_ROWS * s->width);
+    s->tile = fenp_arena_doubles(arena, TILE_ROWS * columns);
+    s->r = fenp_arena_doubles(arena, TILE_ROWS * s->width);
     s->g = fenp_arena_doubles(arena, columns * s->width);
     s->sum = (long double *)(void *)fenp_arena_doubles(arena, sums);
     s->square = s->sum + s->width;
@@ -220,10 +222,7 @@ static fen_status pass_open(const fen_model *m, fenp_arena *arena, pass *s, fen_
 }
 
 /* y - b of target t, behind the residuals */
-static double *labels_of(const pass *s, int64_t t)
-{
-    return s->r + (s->vectors + t) * FENP_TILE_ROWS;
-}
+static double *labels_of(const pass *s, int64_t t) { return s->r + (s->vectors + t) * TILE_ROWS; }
 
 static void fill_columns(pass *s, const fenp_sample *block, int64_t first, int64_t rows)
 {
@@ -235,13 +234,13 @@ static void fill_columns(pass *s, const fenp_sample *block, int64_t first, int64
             s->raw[t] += (long double)block->w[first + i] * y[i] * y[i];
         }
         for (int64_t k = 0; k < vectors_of(m); k++)
-            memcpy(s->r + (t * vectors_of(m) + k) * FENP_TILE_ROWS, labels_of(s, t),
+            memcpy(s->r + (t * vectors_of(m) + k) * TILE_ROWS, labels_of(s, t),
                    (size_t)rows * sizeof(double));
     }
     for (int64_t i = 0; i < rows; i++) labels_of(s, m->targets)[i] = 1.0;
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)s->vectors,
-                (int)m->approx.columns, -1.0, s->tile, FENP_TILE_ROWS, s->v, (int)m->approx.columns,
-                1.0, s->r, FENP_TILE_ROWS);
+                (int)m->approx.columns, -1.0, s->tile, TILE_ROWS, s->v, (int)m->approx.columns, 1.0,
+                s->r, TILE_ROWS);
 }
 
 /* The sums of every column, which is left as w r. */
@@ -250,12 +249,12 @@ static void sum_columns(pass *s, const double *w, int64_t rows)
     const int64_t each = vectors_of(s->m);
 #pragma omp parallel for
     for (int64_t j = 0; j < s->vectors; j++) {
-        const double *r = s->r + j * FENP_TILE_ROWS, *y = labels_of(s, j / each);
+        const double *r = s->r + j * TILE_ROWS, *y = labels_of(s, j / each);
         for (int64_t i = 0; i < rows; i++) s->product[j] += (long double)w[i] * r[i] * y[i];
     }
 #pragma omp parallel for
     for (int64_t j = 0; j < s->width; j++) {
-        double *r = s->r + j * FENP_TILE_ROWS;
+        double *r = s->r + j * TILE_ROWS;
         for (int64_t i = 0; i < rows; i++) {
             s->sum[j] += (long double)w[i] * r[i];
             s->square[j] += (long double)w[i] * r[i] * r[i];
@@ -269,14 +268,14 @@ static void visit(void *state, const fenp_sample *block)
     pass *s = state;
     const fen_model *m = s->m;
     const int columns = (int)m->approx.columns;
-    for (int64_t first = 0; first < block->n; first += FENP_TILE_ROWS) {
-        const int64_t left = block->n - first, rows = left < FENP_TILE_ROWS ? left : FENP_TILE_ROWS;
+    for (int64_t first = 0; first < block->n; first += TILE_ROWS) {
+        const int64_t left = block->n - first, rows = left < TILE_ROWS ? left : TILE_ROWS;
         fenp_fourier_map(m->frequencies, columns, block->x + first * m->p, m->p, rows, s->tile,
-                         FENP_TILE_ROWS);
+                         TILE_ROWS);
         fill_columns(s, block, first, rows);
         sum_columns(s, block->w + first, rows);
         cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, columns, (int)s->width, (int)rows, 1.0,
-                    s->tile, FENP_TILE_ROWS, s->r, FENP_TILE_ROWS, 1.0, s->g, columns);
+                    s->tile, TILE_ROWS, s->r, TILE_ROWS, 1.0, s->g, columns);
     }
 }
 

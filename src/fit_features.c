@@ -55,6 +55,7 @@ fen_status fenp_features_check(const fen_options *o, const fen_kernel *kernel, f
 fen_status fenp_each_block(fenp_source *source, const fenp_prep *prep, fenp_visit visit,
                            void *state, const fenp_task *task, fen_error *err)
 {
+    fenp_sample *last = NULL; /* freed late: malloc would give its pages back every time */
     fen_status status = fenp_source_rewind(source, err);
     while (status == FEN_OK) {
         const fen_table *raw = NULL;
@@ -64,9 +65,11 @@ fen_status fenp_each_block(fenp_source *source, const fenp_prep *prep, fenp_visi
         status = fenp_prep_block(prep, raw, &block, err);
         if (status != FEN_OK) break;
         visit(state, block);
-        fenp_sample_free(block);
+        fenp_sample_free(last);
+        last = block;
         status = fenp_task_at(task, fenp_source_fraction(source), err);
     }
+    fenp_sample_free(last);
     return status;
 }
 

@@ -51,6 +51,7 @@ static void list_settings(const fenp_job *j, fenp_setting *points)
 typedef struct scoring {
     const fenp_job *j;
     fenp_left_out *left_out;
+    double *z;     /* SLAB x columns: features                         */
     double *u;     /* SLAB x columns: S(Z - 1 mean')Q                  */
     double *y;     /* SLAB x targets: S(y - mean)                      */
     double *w;     /* SLAB, of sum 1 over all rows                     */
@@ -60,7 +61,7 @@ typedef struct scoring {
 int64_t fenp_setting_bytes(int64_t columns, int64_t targets, int64_t settings)
 {
     return fenp_left_out_bytes(columns, targets, settings, SLAB) +
-           fenp_arena_bytes(SLAB * columns) + fenp_arena_bytes(SLAB * targets) +
+           2 * fenp_arena_bytes(SLAB * columns) + fenp_arena_bytes(SLAB * targets) +
            fenp_arena_bytes(SLAB) + fenp_arena_bytes(columns);
 }
 
@@ -71,9 +72,9 @@ static void fill_slab(scoring *s, const fenp_sample *block, int64_t first, int64
     const double *means = fenp_cross_means(x);
     const int columns = (int)x->columns;
     fenp_fourier_map(s->j->model->frequencies, columns, block->x + first * block->p, block->p, rows,
-                     x->tile, FENP_TILE_ROWS);
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)rows, columns, columns, 1.0,
-                x->tile, FENP_TILE_ROWS, s->j->spectrum.rotation, columns, 0.0, s->u, SLAB);
+                     s->z, SLAB);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)rows, columns, columns, 1.0, s->z,
+                SLAB, s->j->spectrum.rotation, columns, 0.0, s->u, SLAB);
     for (int64_t i = 0; i < rows; i++) s->w[i] = block->w[first + i] / weight;
     for (int64_t l = 0; l < columns; l++)
         for (int64_t i = 0; i < rows; i++)
@@ -108,6 +109,7 @@ static fen_status score_rows(const fenp_job *j, const fenp_setting *points, doub
         fenp_arena_open(&arena, fenp_setting_bytes(columns, x->targets, fenp_setting_count(j)),
                         "the leave-one-out scores", err);
     if (status != FEN_OK) return status;
+    s.z = fenp_arena_doubles(&arena, SLAB * columns);
     s.u = fenp_arena_doubles(&arena, SLAB * columns);
     s.y = fenp_arena_doubles(&arena, SLAB * x->targets);
     s.w = fenp_arena_doubles(&arena, SLAB);

@@ -6,32 +6,51 @@
  * Special cases. Eigenvalues below the rounding of G count as zero, with all of y along
  *   them: that is loss which no weight vector touches.
  * Accuracy. BLAS sums a tile in blocks, tiles are added one by one: relative to the largest
- *   eigenvalue about eps times the number of tiles at worst.
+ *   eigenvalue about eps times the root of their number.
  * Cost. columns^2 flops per row beside the features; 9 columns^3 for the spectrum. */
 #include "feature/moments.h"
 
 #include <float.h>
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 #include "base/linalg.h"
 
+enum {
+    LARGE = 1000,      /* columns: from there on one G of 8 MB is enough                    */
+    SHARES_MAX = 16,   /* each has its own below that                                       */
+    SMALL_TILE = 256,  /* rows: with 300 columns half a second-level cache                  */
+    LARGE_TILE = 2048, /* rows: work for all threads                                        */
+};
+
+/* Few columns: threads gather tiles of their own, each into its own G, and BLAS runs serially
+ * inside. Many: one tile after the other, all threads on each. */
+static int64_t share_count(int64_t columns)
+{
+    const int64_t threads = omp_get_max_threads();
+    return columns > LARGE ? 1 : threads < SHARES_MAX ? threads : SHARES_MAX;
+}
+
+static int64_t tile_rows(int64_t columns) { return columns > LARGE ? LARGE_TILE : SMALL_TILE; }
+
 int64_t fenp_cross_bytes(int64_t columns, int64_t targets)
 {
-    const int64_t order = columns + targets + 1;
-    if (fenp_bytes(order, order + FENP_TILE_ROWS, sizeof(double)) < 0) return -1;
-    return fenp_arena_bytes(order * order) + fenp_arena_bytes(targets) +
-           fenp_arena_bytes(FENP_TILE_ROWS * order);
+    const int64_t order = columns + targets + 1, shares = share_count(columns);
+    if (fenp_bytes(order, order + LARGE_TILE, SHARES_MAX * sizeof(double)) < 0) return -1;
+    return fenp_arena_bytes(shares * order * order) + fenp_arena_bytes(targets) +
+           fenp_arena_bytes(shares * tile_rows(columns) * order);
 }
 
 void fenp_cross_open(fenp_arena *arena, int64_t columns, int64_t targets, int bias, fenp_cross *out)
 {
-    const int64_t order = columns + targets + 1;
+    const int64_t order = columns + targets + 1, shares = share_count(columns);
     *out = (fenp_cross){ .columns = columns, .targets = targets, .order = order, .bias = bias };
-    out->gram = fenp_arena_doubles(arena, order * order);
+    out->shares = shares, out->tile_rows = tile_rows(columns);
+    out->gram = fenp_arena_doubles(arena, shares * order * order);
     out->shift = fenp_arena_doubles(arena, targets);
-    out->tile = fenp_arena_doubles(arena, FENP_TILE_ROWS * order);
-    memset(out->gram, 0, (size_t)(order * order) * sizeof(double));
+    out->tile = fenp_arena_doubles(arena, shares * out->tile_rows * order);
+    memset(out->gram, 0, (size_t)(shares * order * order) * sizeof(double));
     memset(out->shift, 0, (size_t)targets * sizeof(double));
 }
 
@@ -58,37 +77,53 @@ static int all_one(const double *w, int64_t rows)
 }
 
 /* The columns behind the features, then the roots of the weights on all of them. */
-static void finish_tile(fenp_cross *m, const fenp_sample *block, int64_t first, int64_t rows)
+static void finish_tile(const fenp_cross *m, const fenp_sample *block, int64_t first, int64_t rows,
+                        double *tile)
 {
+    const int64_t ld = m->tile_rows;
     const double *w = block->w + first;
-    double *y = m->tile + m->columns * FENP_TILE_ROWS;
+    double *y = tile + m->columns * ld;
     for (int64_t t = 0; t < m->targets; t++)
         for (int64_t i = 0; i < rows; i++)
-            y[t * FENP_TILE_ROWS + i] = block->y[t * block->n + first + i] - m->shift[t];
-    for (int64_t i = 0; i < rows; i++) y[m->targets * FENP_TILE_ROWS + i] = 1.0;
+            y[t * ld + i] = block->y[t * block->n + first + i] - m->shift[t];
+    for (int64_t i = 0; i < rows; i++) y[m->targets * ld + i] = 1.0;
     if (all_one(w, rows)) return;
 #pragma omp parallel for
     for (int64_t j = 0; j < m->order; j++)
-        for (int64_t i = 0; i < rows; i++) m->tile[j * FENP_TILE_ROWS + i] *= sqrt(w[i]);
+        for (int64_t i = 0; i < rows; i++) tile[j * ld + i] *= sqrt(w[i]);
 }
 
+static void add_tile(const fenp_cross *m, const double *omega, const fenp_sample *block,
+                     int64_t first, int64_t share)
+{
+    const int64_t left = block->n - first, rows = left < m->tile_rows ? left : m->tile_rows;
+    double *tile = m->tile + share * m->tile_rows * m->order;
+    double *gram = m->gram + share * m->order * m->order;
+    fenp_fourier_map(omega, m->columns, block->x + first * block->p, block->p, rows, tile,
+                     m->tile_rows);
+    finish_tile(m, block, first, rows, tile);
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)m->order, (int)rows, 1.0, tile,
+                (int)m->tile_rows, 1.0, gram, (int)m->order);
+}
+
+/* Tiles go round the shares: for one number of threads sums have one order. */
 void fenp_cross_add(fenp_cross *m, const double *omega, const fenp_sample *block)
 {
-    for (int64_t first = 0; first < block->n; first += FENP_TILE_ROWS) {
-        const int64_t left = block->n - first, rows = left < FENP_TILE_ROWS ? left : FENP_TILE_ROWS;
-        if (m->rows == 0 && m->bias) choose_shift(m, block, rows);
-        fenp_fourier_map(omega, m->columns, block->x + first * block->p, block->p, rows, m->tile,
-                         FENP_TILE_ROWS);
-        finish_tile(m, block, first, rows);
-        cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)m->order, (int)rows, 1.0, m->tile,
-                    FENP_TILE_ROWS, 1.0, m->gram, (int)m->order);
-        m->rows += rows;
-    }
+    if (m->rows == 0 && m->bias && block->n > 0)
+        choose_shift(m, block, block->n < m->tile_rows ? block->n : m->tile_rows);
+#pragma omp parallel for schedule(static, 1) num_threads((int)m->shares) if (m->shares > 1)
+    for (int64_t share = 0; share < m->shares; share++)
+        for (int64_t first = share * m->tile_rows; first < block->n;
+             first += m->shares * m->tile_rows)
+            add_tile(m, omega, block, first, share);
+    m->rows += block->n;
 }
 
 void fenp_cross_close(fenp_cross *m)
 {
-    const int64_t order = m->order, last = order - 1;
+    const int64_t order = m->order, last = order - 1, size = order * order;
+    for (int64_t share = 1; share < m->shares; share++)
+        for (int64_t i = 0; i < size; i++) m->gram[i] += m->gram[share * size + i];
     const double weight = m->gram[last * (order + 1)];
     for (int64_t j = 0; j < order; j++)
         for (int64_t i = j; i < order; i++) m->gram[i + j * order] /= weight;
@@ -111,7 +146,8 @@ int64_t fenp_cross_spectrum_bytes(int64_t columns, int64_t targets)
 
 double fenp_cross_rounding(int64_t rows)
 {
-    return DBL_EPSILON * (double)(rows / FENP_TILE_ROWS + 16); /* 16: of the eigenvalues */
+    const double tiles = (double)(rows / SMALL_TILE + 1); /* errors add up like the root */
+    return DBL_EPSILON * (16.0 + sqrt(tiles));
 }
 
 static void drop_rounding(const fenp_cross *m, fenp_spectrum *e)

@@ -5,24 +5,23 @@
  * gathered tile by tile. Centred, it is the covariance of features and targets, and its
  * eigendecomposition the primal spectrum of the rows (spectrum.h) without its basis: every
  * (lambda, power) costs O(columns) from there on. Memory (columns + targets + 1)^2 and a
- * tile. */
+ * tile for every thread; beyond 1000 columns the threads share one. */
 #ifndef FENP_MOMENTS_H
 #define FENP_MOMENTS_H
 #include "feature/fourier.h"
 #include "solver/spectrum.h"
 
-enum { FENP_TILE_ROWS = 2048 };    /* long enough for dsyrk, 5 MB for 300 columns       */
-
 typedef struct fenp_cross {
     int64_t columns, targets, order;   /* order = columns + targets + 1                 */
     int64_t rows;
     int     bias;                  /* y is shifted, and centred in the end               */
-    double *gram;                  /* order x order, lower triangle                      */
+    int64_t shares, tile_rows;     /* threads that gather on their own; rows of a tile   */
+    double *gram;                  /* order x order, lower triangle; one for each share  */
     double *shift;                 /* targets: near the mean, so that nothing cancels    */
-    double *tile;                  /* FENP_TILE_ROWS x order, column-major               */
+    double *tile;                  /* tile_rows x order, column-major; for each share    */
 } fenp_cross;
 
-int64_t fenp_cross_bytes(int64_t columns, int64_t targets);
+int64_t fenp_cross_bytes(int64_t columns, int64_t targets);       /* with the threads in force */
 void    fenp_cross_open(fenp_arena *arena, int64_t columns, int64_t targets, int bias,
                           fenp_cross *out);
 /* The rows of a prepared block, w as written. */
