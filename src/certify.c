@@ -351,8 +351,9 @@ static fen_status tangent_lines(const fen_model *m, const fenp_sample *sample, c
     const double trace =
         (double)n * fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
     for (int64_t k = 0; status == FEN_OK && k < count; k++) {
+        const double length = cblas_dnrm2((int)n, u + k * n, 1);
         lines[k].steepness = sqrt(squares[k]);
-        lines[k].noise = sqrt((double)n * DBL_EPSILON * trace) * cblas_dnrm2((int)n, u + k * n, 1);
+        lines[k].noise = sqrt((double)n * DBL_EPSILON * trace) * length;
     }
     free(squares);
     free(u);

@@ -114,6 +114,32 @@ static void minima_are_stationary(void **state)
         }
 }
 
+/* m > 1: a search of its own, from random starts to both sides, ends at the same c. */
+static void one_root_from_random_starts(void **state)
+{
+    (void)state;
+    for (int64_t seed = 0; seed < 30; seed++)
+        for (int k = 0; k < POWERS; k++) {
+            const double m = powers[k], lambda = exp(8.0 * uniform(7000 + seed) - 6.0);
+            if (!(m > 1.1) || m == 2.0) continue;
+            const spectrum s = some_spectrum(seed);
+            const fenp_root root = minimum(&s, 10, lambda, m, 1e-9);
+            for (int64_t start = 0; start < 5; start++) {
+                long double low = root.t - 60.0L * uniform(8000 + 10 * seed + start);
+                long double high = root.t + 60.0L * uniform(8500 + 10 * seed + start);
+                for (int step = 0; step < 120; step++) {
+                    const long double t = 0.5L * (low + high);
+                    const long double h = t + (2.0L - m) * 0.5L * logl(norm_square(&s, expl(t)));
+                    if (h < logl(0.5L * m * 10.0L * lambda))
+                        low = t;
+                    else
+                        high = t;
+                }
+                assert_true(fabsl(low - root.t) < 1e-10L * (1.0L + fabsl(low)));
+            }
+        }
+}
+
 static void power_two_is_ridge_to_the_last_bit(void **state)
 {
     (void)state;
@@ -229,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_function_is_better),
         cmocka_unit_test(minima_are_stationary),
+        cmocka_unit_test(one_root_from_random_starts),
         cmocka_unit_test(power_two_is_ridge_to_the_last_bit),
         cmocka_unit_test(several_minima),
         cmocka_unit_test(nodes_prove_the_minimum),

@@ -120,6 +120,33 @@ static void engines_agree(void **state)
         }
 }
 
+/* Random kernels, sizes, weights, lambda over 10 and power over 2 orders of magnitude: certified
+ * (fit verifies), and the dual vector belongs to the residual. Smaller pairs interpolate: an
+ * objective of 1e-7 |y|^2 cannot be told to six digits. */
+static void random_problems_are_certified(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = { "gaussian", "laplace", "matern32", "polynomial",
+                                           "linear" };
+    for (int64_t k = 0; k < 300; k++) {
+        rows r = some_rows(4 + (int64_t)(36.0 * uniform(11, k)), 1);
+        const double power = exp(log(0.05) + log(400.0) * uniform(12, k));
+        const double lambda = exp(log(1e-5) + log(1e10) * uniform(13, k));
+        fen_options o = options_of(power, lambda, "auto");
+        r.weighted = (int)(k % 2);
+        o.bias = (int32_t)(k / 2 % 2);
+        o.kernel = kernels[k % 5];
+        fen_model *m = fit(&r, o);
+        const fen_certificate c = m->certificate[0];
+        /* below, residuals are differences of equal numbers, and c = u / (2 lambda2) magnifies
+         * the rounding errors of u */
+        if (c.mean_loss > 1e-10 * c.null && m->coef_scale[0] < 1e9)
+            assert_true(c.stationarity < 1e-6);
+        assert_true(c.primal <= c.null * (1.0 + 1e-12));
+        fen_model_free(m);
+    }
+}
+
 /* p < n: weights from X'X; else from the kernel matrix. */
 static void linear_models_agree(void **state)
 {
@@ -288,10 +315,15 @@ static void tangents_carry_the_proof(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(engines_agree),       cmocka_unit_test(linear_models_agree),
-        cmocka_unit_test(power_two_is_ridge),  cmocka_unit_test(targets_scale),
-        cmocka_unit_test(weights_repeat_rows), cmocka_unit_test(power_one_has_a_threshold),
-        cmocka_unit_test(limiting_cases),      cmocka_unit_test(tangents_carry_the_proof),
+        cmocka_unit_test(random_problems_are_certified),
+        cmocka_unit_test(engines_agree),
+        cmocka_unit_test(linear_models_agree),
+        cmocka_unit_test(power_two_is_ridge),
+        cmocka_unit_test(targets_scale),
+        cmocka_unit_test(weights_repeat_rows),
+        cmocka_unit_test(power_one_has_a_threshold),
+        cmocka_unit_test(limiting_cases),
+        cmocka_unit_test(tangents_carry_the_proof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
