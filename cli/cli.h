@@ -85,6 +85,12 @@ char *model_path(const char *data);
 /* Can path be written, and is it none of the inputs (NULL-terminated)? Looked at before
  * the work begins: EXIT_DONE, or a complaint. */
 int   check_output(const char *path, const char *const *inputs);
+/* Commands that answer with JSON text about the table in the first operand, and may write to
+ * r->output: reads, asks, and hands the text to answer, whose exit code is returned. */
+typedef fen_status (*question)(const fen_table *, const fen_options *, const fen_host *, char **,
+                               fen_error *);
+int   run_question(const request *r, question ask,
+                   int (*answer)(const request *r, const char *text));
 /* A text file that appears whole or not at all; path NULL or "-": standard output. */
 typedef struct sink {
     FILE       *stream;

@@ -53,22 +53,7 @@ static int answer(const request *r, const char *text)
     return code;
 }
 
-static int run(const request *r)
-{
-    fen_table *data = NULL;
-    fen_error err;
-    char *text = NULL;
-    int code = check_output(r->output, (const char *const[]){ r->operand[0], NULL });
-    if (code != EXIT_DONE) return code;
-    fen_status status =
-        fen_table_read(r->operand[0], &r->options, progress_begin(r->quiet), &data, &err);
-    if (!status) status = fen_select(data, &r->options, progress_begin(r->quiet), &text, &err);
-    fen_table_free(data);
-    progress_end();
-    code = status ? fail(&err) : answer(r, text);
-    fen_text_free(text);
-    return code;
-}
+static int run(const request *r) { return run_question(r, fen_select, answer); }
 
 /* clang-format off */
 static const char *const examples[] = {

@@ -128,3 +128,20 @@ int sink_close(sink *s, int code)
     free(s->temporary);
     return code;
 }
+
+int run_question(const request *r, question ask, int (*answer)(const request *r, const char *text))
+{
+    fen_table *data = NULL;
+    fen_error err;
+    char *text = NULL;
+    int code = check_output(r->output, (const char *const[]){ r->operand[0], NULL });
+    if (code != EXIT_DONE) return code;
+    fen_status status =
+        fen_table_read(r->operand[0], &r->options, progress_begin(r->quiet), &data, &err);
+    if (!status) status = ask(data, &r->options, progress_begin(r->quiet), &text, &err);
+    fen_table_free(data);
+    progress_end();
+    code = status ? fail(&err) : answer(r, text);
+    fen_text_free(text);
+    return code;
+}
