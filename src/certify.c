@@ -285,8 +285,9 @@ static void kernel_norms(const fen_model *m, int64_t t, const double *coef, cons
         square += (long double)u[i] * ku;
         dual_square += (long double)feasible[i] * products[i * columns + m->targets + t];
     }
-    c->norm = fabs(m->coef_scale[t]) * sqrt(fmax((double)square, 0.0));
-    c->dual_norm = sqrt(fmax((double)dual_square, 0.0));
+    /* u may be too small for its square to be a double */
+    c->norm = fabs(m->coef_scale[t]) * (double)sqrtl(fmaxl(square, 0.0L));
+    c->dual_norm = (double)sqrtl(fmaxl(dual_square, 0.0L));
 }
 
 int64_t fenp_certify_bytes(const fenp_size *size)

@@ -43,9 +43,15 @@ fenp_root *fenp_roots_new(fenp_arena *arena, int64_t targets)
 fen_status fenp_lambda_drowns(const fenp_problem *problem, const char *matrix, double least,
                               fen_error *err)
 {
-    char lambda[32], enough[32];
+    char lambda[32], enough[32], power[32];
     fenp_print_short(problem->lambda, lambda);
     fenp_print_short(least, enough);
+    fenp_print_short(problem->power, power);
+    if (problem->power != 2.0)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "lambda = %s with power %s shrinks by less than the rounding errors of "
+                         "%s: use a larger one, or --engine spectral",
+                         lambda, power, matrix);
     return fenp_fail(err, FEN_BAD_CALL,
                      "lambda = %s drowns in the rounding errors of %s: use at least %s, or "
                      "--engine spectral",

@@ -38,7 +38,8 @@ void fenp_solution_set(const fenp_problem *problem, int64_t target, const fenp_r
 int64_t    fenp_roots_bytes(int64_t targets);
 fenp_root *fenp_roots_new(fenp_arena *arena, int64_t targets);
 
-/* FEN_BAD_CALL: the factorisation of matrix broke down; least is a lambda that would do. */
+/* FEN_BAD_CALL: the factorisation of matrix broke down; least is a lambda that would do with
+ * power 2. */
 fen_status fenp_lambda_drowns(const fenp_problem *problem, const char *matrix, double least,
                               fen_error *err);
 

@@ -11,6 +11,8 @@
 #include "base/linalg.h"
 #include "solver/spectrum.h"
 
+static const double SHOWS = 1e-8; /* of the objective: far below any useful tolerance */
+
 typedef struct state {
     fenp_spectrum spectrum;
     fenp_root *roots; /* targets                                          */
@@ -61,12 +63,47 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     return fenp_spectrum_make(arena, problem, 0, &s->spectrum, task, err);
 }
 
+/* Coefficients are the whole residual over 2 lambda2. K takes out what no eigenvalue touches,
+ * but for rounding errors: about (n eps d_max / c)^2 / n of it come back as loss. Where that
+ * would show, c is raised to the first of a grid where it and the objective on the curve
+ * together are within SHOWS of the least. */
+static fen_status rise_above_rounding(const fenp_curve *curve, double untouched,
+                                      const fenp_problem *problem, fenp_root *root, fen_error *err)
+{
+    enum { STEPS = 40 };
+    const double n = (double)problem->sample->n, log_weight = log(n) + log(problem->lambda);
+    double t[STEPS + 1], total[STEPS + 1], least = INFINITY;
+    for (int k = 0; k <= STEPS; k++) {
+        fenp_point p;
+        t[k] = k == 0 ? root->t : fmax(root->t, curve->least) + 0.5 * k;
+        const fen_status status = curve->at(curve->state, t[k], &p, err);
+        if (status != FEN_OK) return status;
+        const double noise = untouched / n * exp(2.0 * (curve->least - t[k]));
+        total[k] =
+            p.loss + exp(log_weight + problem->power * p.log_norm - curve->log_energy) + noise;
+        if (k == 0 && noise <= SHOWS * fmax(total[0] - noise, 1e-12)) return FEN_OK;
+        least = fmin(least, total[k]);
+    }
+    int first = 0;
+    while (first < STEPS && !(total[first] <= least * (1.0 + SHOWS))) first++;
+    root->t = t[first];
+    root->c = exp(root->t);
+    root->lambda2 = exp(root->t - log(n));
+    return FEN_OK;
+}
+
 static fen_status find_root(state *s, const fenp_problem *problem, int64_t t, fen_error *err)
 {
     fenp_measure measure;
     const fenp_curve curve = fenp_spectrum_curve(&s->spectrum, t, s->factors, &measure);
-    return fenp_curve_minimum(&curve, s->spectrum.n, problem->lambda, problem->power, problem->gap,
-                              &s->roots[t], err);
+    fenp_root *root = &s->roots[t];
+    double untouched = 0.0;
+    const fen_status status = fenp_curve_minimum(&curve, s->spectrum.n, problem->lambda,
+                                                 problem->power, problem->gap, root, err);
+    for (int64_t j = 0; j < measure.count; j++)
+        if (!(measure.d[j] > 0.0)) untouched += measure.q[j];
+    if (status != FEN_OK || problem->power == 2.0 || isinf(root->c)) return status;
+    return rise_above_rounding(&curve, untouched, problem, root, err);
 }
 
 /* out (n x columns) = S U factors */
