@@ -2,6 +2,7 @@
  *
  * The output is tried before the long work begins. Interrupted or failed: nothing is
  * written and an older model stays as it was. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,11 +14,12 @@ static const char *saved_size(const char *path, char out[32])
     return stat(path, &info) == 0 ? bytes_text((double)info.st_size, out) : "";
 }
 
-static void print_next(const char *model, const char *data)
+/* features: DATA may be too large for a table of exact scores. */
+static void print_next(const char *model, const char *data, int features)
 {
     report("Next", "fenchel predict %s NEW.csv -o predictions.csv", model);
     report("", "fenchel verify %s %s", model, data);
-    report("", "fenchel select %s", data);
+    if (!features) report("", "fenchel select %s", data);
 }
 
 static void print_fit(const json_t *json, const request *r, const char *path)
@@ -30,7 +32,7 @@ static void print_fit(const json_t *json, const request *r, const char *path)
     report_error(json);
     report("Model", "%s (%s), by %s in %s", path, saved_size(path, size),
            json_text_at(json, "method"), seconds_text(json_at(json, "seconds"), time));
-    print_next(path, r->operand[0]);
+    print_next(path, r->operand[0], strcmp(r->options.approx, "none") != 0);
 }
 
 static int describe(const fen_model *model, const request *r, const char *path)
@@ -54,11 +56,17 @@ static int judge(const fen_model *model, const request *r)
 {
     for (int64_t t = 0; t < fen_model_targets(model); t++) {
         fen_certificate c = fen_model_certificate(model, t);
-        if (c.verdict == FEN_VERDICT_STALLED)
+        if (fabs(c.relative_gap) <= r->options.tolerance) continue;
+        if (c.verdict == FEN_VERDICT_INTERPOLATION)
             return complain(EXIT_NO,
-                            "rounding errors left a relative gap of %.2g for target %s, the "
-                            "tolerance is %.2g; the model was saved; a larger --lambda helps",
-                            c.relative_gap, fen_model_target_name(model, t), r->options.tolerance);
+                            "target %s: so small a shrinkage is below the rounding errors of the "
+                            "kernel, the relative gap is %.2g; the model was saved; a larger "
+                            "--lambda helps",
+                            fen_model_target_name(model, t), c.relative_gap);
+        return complain(EXIT_NO,
+                        "rounding errors left a relative gap of %.2g for target %s, the "
+                        "tolerance is %.2g; the model was saved; a larger --lambda helps",
+                        c.relative_gap, fen_model_target_name(model, t), r->options.tolerance);
     }
     return EXIT_DONE;
 }
