@@ -226,9 +226,10 @@ void fenp_certificate_close(fen_certificate *c, double unit, double tolerance, i
     c->gap = c->primal - c->dual;
     c->relative_gap = unit > 0.0 ? c->gap / unit : c->gap;
     const int met = drowned && c->mean_loss <= 1e-9 * c->null;
-    c->verdict = !(fabs(c->relative_gap) <= tolerance) ? FEN_VERDICT_STALLED
-                 : met                                 ? FEN_VERDICT_INTERPOLATION
-                                                       : FEN_VERDICT_OPTIMAL;
+    const int proved = fabs(c->relative_gap) <= tolerance;
+    c->verdict = met || (drowned && !proved) ? FEN_VERDICT_INTERPOLATION
+                 : proved                    ? FEN_VERDICT_OPTIMAL
+                                             : FEN_VERDICT_STALLED;
 }
 
 /* shrinkage: lambda2; below floor it drowns in the rounding errors of the kernel. */

@@ -149,7 +149,7 @@ FEN_API fen_status fen_convert(const char *from, const char *to,
 /* ---- fit -------------------------------------------------------------------- */
 #define FEN_VERDICT_MAP(X)                                                           \
     X(OPTIMAL,       "optimal")        /* relative_gap <= tolerance                */ \
-    X(INTERPOLATION, "interpolation")  /* lambda below rounding: the data are met  */ \
+    X(INTERPOLATION, "interpolation")  /* lambda2 below the rounding errors of K   */ \
     X(STALLED,       "stalled")        /* rounding errors end the progress         */
 #define FEN_VERDICT_ENUM(name, text) FEN_VERDICT_##name,
 typedef enum fen_verdict { FEN_VERDICT_MAP(FEN_VERDICT_ENUM) FEN_VERDICT_COUNT } fen_verdict;

@@ -297,9 +297,6 @@ static fen_status global_minimum(const wanted *w, double gap, fenp_root *out, fe
 
 /* ---- the minimum ------------------------------------------------------------------------- */
 
-/* A c of e^-DEEPEST d_max changes nothing any more, and its inverse is still a number. */
-enum { DEEPEST = 300 };
-
 fen_status fenp_curve_minimum(const fenp_curve *curve, int64_t n, double lambda, double power,
                               double gap, fenp_root *out, fen_error *err)
 {
@@ -319,7 +316,7 @@ fen_status fenp_curve_minimum(const fenp_curve *curve, int64_t n, double lambda,
         status = convex_root(&w, &out->t, err);
     else
         status = global_minimum(&w, gap, out, err);
-    if (curve->log_top - out->t > DEEPEST) out->t = curve->log_top - DEEPEST;
+    if (curve->has_end) out->t = fmax(out->t, curve->least); /* below, coefficients are noise */
     out->c = exp(out->t);
     out->lambda2 = exp(out->t - log((double)n));
     return status;
