@@ -396,6 +396,36 @@ static void binary_rows(outcome *o)
     short_life(o, "train.npy", &opt);
 }
 
+/* Random features with tangents, gamma on a part of the rows, lambda on all. */
+static void features(outcome *o)
+{
+    fen_options opt = options();
+    opt.approx = "orthogonal:6";
+    opt.power = fen_value(0.5);
+    opt.gamma = (fen_values){ .choice = FEN_GIVEN, .count = 2, .at = { 0.3, 0.5 } };
+    opt.lambda = (fen_values){ .choice = FEN_GIVEN, .count = 2, .at = { 1e-3, 1e-2 } };
+    whole_life(o, "train.csv", &opt);
+}
+
+/* The same without a table. */
+static void streamed_features(outcome *o)
+{
+    fen_options opt = options();
+    fen_certificate c = { 0 };
+    fen_model *m = NULL;
+    int holds = 0;
+    opt.approx = "fourier:6";
+    opt.gamma.choice = FEN_RULE;
+    opt.lambda = fen_value(1e-3);
+    if (fine(o, fen_fit_file(in_folder("train.npy"), &opt, NULL, &m, &o->err)) &&
+        fine(o, fen_verify_file(m, in_folder("train.npy"), &opt, NULL, &c, &holds, &o->err))) {
+        assert_true(holds);
+        digest(o, m->feature_weights, 6 * sizeof(double));
+        digest(o, &c.primal, 8 * sizeof(double));
+    }
+    fen_model_free(m);
+}
+
 static void convert(outcome *o, const char *from, const char *to)
 {
     fen_options opt = options();
@@ -575,6 +605,8 @@ static void test_weighted_kfold(void **state) { (void)state, survives_all(weight
 static void test_two_targets(void **state) { (void)state, survives_all(two_targets); }
 static void test_sparse_rows(void **state) { (void)state, survives_all(sparse_rows); }
 static void test_binary_rows(void **state) { (void)state, survives_all(binary_rows); }
+static void test_features(void **state) { (void)state, survives_all(features); }
+static void test_streamed_features(void **state) { (void)state, survives_all(streamed_features); }
 static void test_csv_to_npy(void **state) { (void)state, survives_all(csv_to_npy); }
 static void test_csv_to_csv(void **state) { (void)state, survives_all(csv_to_csv); }
 static void test_npy_to_svmlight(void **state) { (void)state, survives_all(npy_to_svmlight); }
@@ -646,6 +678,8 @@ int main(void)
         cmocka_unit_test(test_two_targets),
         cmocka_unit_test(test_sparse_rows),
         cmocka_unit_test(test_binary_rows),
+        cmocka_unit_test(test_features),
+        cmocka_unit_test(test_streamed_features),
         cmocka_unit_test(test_csv_to_npy),
         cmocka_unit_test(test_csv_to_csv),
         cmocka_unit_test(test_npy_to_svmlight),
