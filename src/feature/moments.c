@@ -94,9 +94,8 @@ static void finish_tile(const fenp_cross *m, const fenp_sample *block, int64_t f
 }
 
 static void add_tile(const fenp_cross *m, const double *omega, const fenp_sample *block,
-                     int64_t first, int64_t share)
+                     int64_t first, int64_t rows, int64_t share)
 {
-    const int64_t left = block->n - first, rows = left < m->tile_rows ? left : m->tile_rows;
     double *tile = m->tile + share * m->tile_rows * m->order;
     double *gram = m->gram + share * m->order * m->order;
     fenp_fourier_map(omega, m->columns, block->x + first * block->p, block->p, rows, tile,
@@ -106,17 +105,21 @@ static void add_tile(const fenp_cross *m, const double *omega, const fenp_sample
                 (int)m->tile_rows, 1.0, gram, (int)m->order);
 }
 
-/* Tiles go round the shares: for one number of threads sums have one order. */
+/* Tiles of equal length, as many for each share: no thread waits, and for one number of
+ * threads sums have one order. */
 void fenp_cross_add(fenp_cross *m, const double *omega, const fenp_sample *block)
 {
-    if (m->rows == 0 && m->bias && block->n > 0)
-        choose_shift(m, block, block->n < m->tile_rows ? block->n : m->tile_rows);
+    const int64_t n = block->n, round = m->shares * m->tile_rows;
+    const int64_t each = (n + round - 1) / round, tiles = each * m->shares;
+    if (m->rows == 0 && m->bias && n > 0)
+        choose_shift(m, block, n < m->tile_rows ? n : m->tile_rows);
 #pragma omp parallel for schedule(static, 1) num_threads((int)m->shares) if (m->shares > 1)
     for (int64_t share = 0; share < m->shares; share++)
-        for (int64_t first = share * m->tile_rows; first < block->n;
-             first += m->shares * m->tile_rows)
-            add_tile(m, omega, block, first, share);
-    m->rows += block->n;
+        for (int64_t k = share * each; k < (share + 1) * each; k++) {
+            const int64_t first = k * n / tiles, end = (k + 1) * n / tiles;
+            if (end > first) add_tile(m, omega, block, first, end - first, share);
+        }
+    m->rows += n;
 }
 
 void fenp_cross_close(fenp_cross *m)
