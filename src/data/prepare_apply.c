@@ -5,10 +5,13 @@
  *
  * Text that now reads as numbers ("1", "2") is matched by the shortest text of the
  * number. A sparse row starts as a copy of the features of a row of zeros, so it costs
- * its entries and one copy. Rows are independent and go in parallel.
+ * its entries and one copy. Rows are independent and go in parallel. Neighbouring columns of
+ * plain numbers without gaps go as one stretch, in vectors; a row with a gap or an overflow
+ * in it is done again cell by cell.
  * Errors: infinite cells, cells so far from the training values that the feature
  * overflows, numbers where words were, gaps among kernel values.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +29,17 @@ typedef struct rule {
     int64_t *place;          /* text columns: code -> feature among the input's   */
     int numbers;             /* some level reads as a number                      */
     int gapless;             /* a gap is an error                                 */
+    int64_t stretch;         /* so many rules from here on are plain numbers of
+                                neighbouring columns; 0: not even this one        */
 } rule;
 
 typedef struct program {
     rule *rules;
     int64_t count;
     int64_t features;
-    int64_t *rule_of; /* sparse tables: column -> rule, -1: none           */
-    double *zeros;    /* sparse tables: features of a row of zeros         */
+    double *center, *scale; /* of every rule                                     */
+    int64_t *rule_of;       /* sparse tables: column -> rule, -1: none           */
+    double *zeros;          /* sparse tables: features of a row of zeros         */
 } program;
 
 /* Rows of a table or of a view. */
@@ -101,10 +107,32 @@ static verdict put(const rule *r, double cell, double *row)
 }
 
 /* ---- one row ------------------------------------------------------------------------ */
+/* 0: one of them is missing or leaves the range of a double. */
+static int put_stretch(const double *restrict cells, const double *restrict center,
+                       const double *restrict scale, int64_t count, double *restrict x)
+{
+    int odd = 0;
+#pragma omp simd reduction(| : odd)
+    for (int64_t j = 0; j < count; j++) {
+        x[j] = (cells[j] - center[j]) / scale[j];
+        odd |= !(fabs(x[j]) <= DBL_MAX);
+    }
+    return !odd;
+}
+
 static int put_dense_row(const program *p, const double *cells, double *x)
 {
-    for (int64_t k = 0; k < p->count; k++)
-        if (put(&p->rules[k], cells[p->rules[k].column], x) != FINE) return 0;
+    for (int64_t k = 0; k < p->count;) {
+        const rule *r = &p->rules[k];
+        if (r->stretch && put_stretch(cells + r->column, p->center + k, p->scale + k, r->stretch,
+                                      x + r->feature)) {
+            k += r->stretch;
+            continue;
+        }
+        const int64_t end = k + (r->stretch ? r->stretch : 1);
+        for (; k < end; k++)
+            if (put(&p->rules[k], cells[p->rules[k].column], x) != FINE) return 0;
+    }
     return 1;
 }
 
@@ -173,6 +201,8 @@ static void free_program(program *p)
 {
     for (int64_t k = 0; k < p->count; k++) free(p->rules[k].place);
     free(p->rules);
+    free(p->center);
+    free(p->scale);
     free(p->rule_of);
     free(p->zeros);
 }
@@ -190,6 +220,28 @@ static fen_status place_levels(rule *r, const fenp_column *column, fen_error *er
     return FEN_OK;
 }
 
+static int is_plain(const rule *r)
+{
+    return !r->input->text && !r->input->constant && !r->input->gaps && !r->gapless &&
+           r->column >= 0;
+}
+
+/* From the last rule to the first: each stretch is one longer than the next. */
+static fen_status join_stretches(program *p, fen_error *err)
+{
+    p->center = fenp_new(p->count, sizeof *p->center);
+    p->scale = fenp_new(p->count, sizeof *p->scale);
+    if (!p->center || !p->scale) return fenp_no_memory(err, 16 * p->count, "the preparation");
+    for (int64_t k = p->count - 1; k >= 0; k--) {
+        rule *r = &p->rules[k];
+        const int joins = k + 1 < p->count && r[1].column == r->column + 1;
+        p->center[k] = r->input->center;
+        p->scale[k] = r->input->scale;
+        r->stretch = is_plain(r) ? 1 + (joins ? r[1].stretch : 0) : 0;
+    }
+    return FEN_OK;
+}
+
 /* columns: of the inputs, as in a binding; NULL: input i is column i. */
 static fen_status make_program(const fenp_prep *prep, const fen_table *table,
                                const int64_t *columns, program *p, fen_error *err)
@@ -202,7 +254,7 @@ static fen_status make_program(const fenp_prep *prep, const fen_table *table,
         int64_t features = fenp_input_features(input), column = columns ? columns[i] : i;
         if (features == 0) continue;
         rule *r = &p->rules[p->count++];
-        *r = (rule){ input, column, p->features, NULL, 0, prep->precomputed };
+        *r = (rule){ input, column, p->features, NULL, 0, prep->precomputed, 0 };
         p->features += features;
         double number;
         for (int64_t k = 0; k < input->level_count && !r->numbers; k++)
@@ -213,7 +265,7 @@ static fen_status make_program(const fenp_prep *prep, const fen_table *table,
                                 : FEN_OK;
         if (status != FEN_OK) return status;
     }
-    return FEN_OK;
+    return join_stretches(p, err);
 }
 
 /* What a sparse table needs besides; a zero that no rule can take is left to say_bad. */
