@@ -47,8 +47,15 @@ typedef struct claim {
 } claim;
 
 /* With a bias and a loss of y - t, P and (because sum u = 0) D stay the same when labels and
- * scores lose the same constant. Taking b off spares y = 1e9 + noise its cancellation. */
-static double shift_of(const claim *c) { return c->bias && c->loss->residual ? c->offset : 0.0; }
+ * scores lose the same constant. Taking the mean off spares y = 1e9 + noise its cancellation;
+ * with the model's own b a wild one would turn the rounding error of sum u into a bound. */
+static double shift_of(const claim *c)
+{
+    long double mean = 0.0L;
+    if (!c->bias || !c->loss->residual) return 0.0;
+    for (int64_t i = 0; i < c->n; i++) mean += (long double)c->w[i] * c->y[i];
+    return (double)mean;
+}
 
 static double mean_loss(const claim *c)
 {
@@ -99,34 +106,38 @@ double fenp_best_dual_value(double (*value)(const void *state, double t), const 
     return best;
 }
 
-/* A steepness that is rounding error belongs to what no function explains. Its line holds as
- * it is up to the norm where line + penalty stops rising; larger functions could gain only
- * through eigenvalues below the rounding errors of K, which count as 0 everywhere here. */
+/* A line that is flat but for rounding errors belongs to what no function explains. It holds
+ * as it is up to the norm where line + penalty stops rising; larger functions could gain
+ * through eigenvalues below n eps trace K alone, which count as 0 throughout (curve.h). */
 static int ends_the_search(const fenp_line *now, double r, double lambda, double power)
 {
     return now->steepness <= now->noise && r > 0.0 &&
            log(lambda * power) + (power - 1.0) * log(2.0 * r) > log(now->steepness);
 }
 
+static double bounding_steepness(const fenp_line *line) { return line->steepness + line->error; }
+
 /* From kink to kink: at each the line gives way to the flatter one that it meets first. */
 double fenp_least_over_norms(const fenp_line *tangents, int64_t count, double lambda, double power)
 {
     const fen_penalty *penalty = fenp_find_penalty("power");
-    const fenp_line zero = { 0.0, 0.0, 0.0 };
+    const fenp_line zero = { 0.0, 0.0, 0.0, 0.0 };
     fenp_line now = zero;
     double r = 0.0, least;
     for (int64_t k = 0; k < count; k++)
         if (tangents[k].height > now.height) now = tangents[k];
     least = now.height;
-    while (now.steepness > 0.0 && !ends_the_search(&now, r, lambda, power)) {
+    while (bounding_steepness(&now) > 0.0 && !ends_the_search(&now, r, lambda, power)) {
+        const double steep = bounding_steepness(&now);
         fenp_line next = zero;
-        r = now.height / now.steepness;
+        r = now.height / steep;
         for (int64_t k = 0; k < count; k++) {
             const fenp_line other = tangents[k];
-            const double meets = (now.height - other.height) / (now.steepness - other.steepness);
-            if (other.steepness < now.steepness && meets < r) r = meets, next = other;
+            const double flatter = bounding_steepness(&other);
+            const double meets = (now.height - other.height) / (steep - flatter);
+            if (flatter < steep && meets < r) r = meets, next = other;
         }
-        const double loss = fmax(now.height - now.steepness * r, 0.0);
+        const double loss = fmax(now.height - steep * r, 0.0);
         least = fmin(least, loss + lambda * penalty->value(r, power));
         now = next;
     }
@@ -291,10 +302,23 @@ static void kernel_norms(const fen_model *m, int64_t t, const double *coef, cons
     c->dual_norm = (double)sqrtl(fmaxl(dual_square, 0.0L));
 }
 
-int64_t fenp_certify_bytes(const fenp_size *size)
+/* Vectors of n, products of n or p, and a line of every tangent. */
+static int64_t tangent_room(const fenp_size *size, int64_t count)
+{
+    const int64_t p = size->p, width = size->n > p ? size->n : p;
+    return fenp_arena_bytes(count * size->n) + fenp_arena_bytes(count * width) +
+           fenp_arena_bytes(count * (int64_t)(sizeof(fenp_line) / sizeof(double)));
+}
+
+static int64_t work_bytes(const fenp_size *size, int64_t tangents)
 {
     return 2 * fenp_arena_bytes(2 * size->n * size->targets) + 2 * fenp_arena_bytes(size->n) +
-           fenp_arena_bytes(size->p) + 2 * fenp_tangent_bytes(size);
+           fenp_arena_bytes(size->p) + (tangents ? tangent_room(size, tangents) : 0);
+}
+
+int64_t fenp_certify_bytes(const fenp_size *size)
+{
+    return work_bytes(size, size->power < 1.0 ? FENP_NODES_MAX * size->targets : 0);
 }
 
 /* u / w made feasible, as u again */
@@ -305,61 +329,80 @@ static void feasible_dual(claim *c, const double *u, double *out)
     for (int64_t i = 0; i < c->n; i++) out[i] *= c->w[i];
 }
 
-/* ||g||^2 of each of count dual vectors: u'Ku or |X'u|^2. */
-static fen_status dual_squares(const fen_model *m, const fenp_sample *sample, const double *u,
-                               int64_t count, double *squares, const fenp_task *task,
-                               fen_error *err)
+/* ---- power < 1: the lines of the stored dual vectors ----------------------------------- */
+
+/* What the lines are computed with; the arrays are pieces of the certificate's arena. */
+typedef struct tangents {
+    int64_t count;    /* of all targets                                    */
+    double *u;        /* count x n: feasible                               */
+    double *products; /* count x p, or n x count                           */
+    fenp_line *lines; /* count                                             */
+} tangents;
+
+static tangents open_tangents(fenp_arena *arena, const fen_model *m)
 {
-    const int64_t n = m->n, width = m->weights ? m->p : n;
+    const int64_t n = m->n, count = m->targets * m->tangent_count;
+    tangents s = { .count = count };
+    s.u = fenp_arena_doubles(arena, count * n);
+    s.products = fenp_arena_doubles(arena, count * (n > m->p ? n : m->p));
+    s.lines = (fenp_line *)fenp_arena_doubles(
+        arena, count * (int64_t)(sizeof(fenp_line) / sizeof(double)));
+    return s;
+}
+
+/* ||g|| = |X'u|, known to eps |X| |u|. */
+static void linear_steepness(const fen_model *m, const fenp_sample *sample, double trace,
+                             tangents *s)
+{
+    const int n = (int)m->n, p = (int)m->p;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)s->count, p, n, 1.0, s->u, n,
+                sample->x, p, 0.0, s->products, p);
+    for (int64_t k = 0; k < s->count; k++) {
+        s->lines[k].steepness = cblas_dnrm2(p, s->products + k * p, 1);
+        s->lines[k].error = DBL_EPSILON * sqrt(trace) * cblas_dnrm2(n, s->u + k * n, 1);
+    }
+}
+
+/* ||g||^2 = u'Ku, known to eps sqrt(n) k(x,x) |u|^2, the rounding errors of n^2 terms. */
+static fen_status kernel_steepness(const fen_model *m, const fenp_sample *sample, double trace,
+                                   tangents *s, const fenp_task *task, fen_error *err)
+{
+    const int64_t n = m->n;
     const fen_view rows = fenp_sample_inputs(sample);
     const fen_view centres = { m->inputs ? m->inputs : sample->x, n, m->p, m->p };
-    fen_status status = FEN_OK;
-    double *products = fenp_new(fenp_bytes(width, count, sizeof(double)), 1);
-    if (!products) return fenp_no_memory(err, width * count * 8, "the certificate");
-    if (m->weights)
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)m->p, (int)n, 1.0,
-                    u, (int)n, sample->x, (int)m->p, 0.0, products, (int)m->p);
-    else
-        status = fenp_gram_times(&m->kernel, rows, centres, u, count, products, task, err);
-    for (int64_t k = 0; status == FEN_OK && k < count; k++) {
+    const fen_status status =
+        fenp_gram_times(&m->kernel, rows, centres, s->u, s->count, s->products, task, err);
+    for (int64_t k = 0; status == FEN_OK && k < s->count; k++) {
+        const double *u = s->u + k * n, size = cblas_dnrm2((int)n, u, 1);
+        const double missing = DBL_EPSILON * trace / sqrt((double)n) * size * size;
         long double sum = 0.0L;
-        for (int64_t i = 0; i < width; i++)
-            sum += m->weights ? (long double)products[k * width + i] * products[k * width + i]
-                              : (long double)u[k * n + i] * products[i * count + k];
-        squares[k] = fmax((double)sum, 0.0);
+        for (int64_t i = 0; i < n; i++) sum += (long double)u[i] * s->products[i * s->count + k];
+        const double square = isnan(sum) ? INFINITY : fmax((double)sum, 0.0);
+        s->lines[k].steepness = sqrt(square);
+        s->lines[k].error = sqrt(square + missing) - sqrt(square);
     }
-    free(products);
     return status;
 }
 
-/* T_z of every stored dual vector, targets x tangent_count. */
+/* T_z of every dual vector. */
 static fen_status tangent_lines(const fen_model *m, const fenp_sample *sample, claim c, double *z,
-                                fenp_line *lines, const fenp_task *task, fen_error *err)
+                                tangents *s, const fenp_task *task, fen_error *err)
 {
-    const int64_t n = m->n, count = m->targets * m->tangent_count;
-    double *u = fenp_new(fenp_bytes(count, n, sizeof(double)), 1);
-    double *squares = fenp_new(count, sizeof(double));
-    fen_status status =
-        u && squares ? FEN_OK : fenp_no_memory(err, count * n * 8, "the certificate");
-    for (int64_t k = 0; status == FEN_OK && k < count; k++) {
-        c.y = sample->y + k / m->tangent_count * n;
-        c.offset = m->offset[k / m->tangent_count];
-        c.shift = shift_of(&c);
-        feasible_dual(&c, m->tangents + k * n, u + k * n);
-        for (int64_t i = 0; i < n; i++) z[i] = u[k * n + i] / c.w[i];
-        lines[k].height = minus_conjugates(&c, 1.0);
-    }
-    if (status == FEN_OK) status = dual_squares(m, sample, u, count, squares, task, err);
+    const int64_t n = m->n;
     const double trace =
         (double)n * fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
-    for (int64_t k = 0; status == FEN_OK && k < count; k++) {
-        const double length = cblas_dnrm2((int)n, u + k * n, 1);
-        lines[k].steepness = sqrt(squares[k]);
-        lines[k].noise = sqrt((double)n * DBL_EPSILON * trace) * length;
+    for (int64_t k = 0; k < s->count; k++) {
+        double *u = s->u + k * n;
+        c.y = sample->y + k / m->tangent_count * n;
+        if (k % m->tangent_count == 0) c.shift = shift_of(&c);
+        feasible_dual(&c, m->tangents + k * n, u);
+        for (int64_t i = 0; i < n; i++) z[i] = u[i] / c.w[i];
+        s->lines[k].height = minus_conjugates(&c, 1.0);
+        s->lines[k].noise = sqrt((double)n * DBL_EPSILON * trace) * cblas_dnrm2((int)n, u, 1);
     }
-    free(squares);
-    free(u);
-    return status;
+    if (!m->weights) return kernel_steepness(m, sample, trace, s, task, err);
+    linear_steepness(m, sample, trace, s);
+    return FEN_OK;
 }
 
 /* Every target in turn; coef: all u, then all feasible u; products of the kernel with them. */
@@ -392,13 +435,14 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
     const int64_t n = m->n, k = m->targets, all = n * k;
     fenp_arena arena;
     const fenp_size size = { n, m->p, k, m->bias, m->power };
-    fen_status status = fenp_arena_open(&arena, fenp_certify_bytes(&size), "the certificate", err);
+    fen_status status =
+        fenp_arena_open(&arena, work_bytes(&size, k * m->tangent_count), "the certificate", err);
     if (status != FEN_OK) return status;
     double *coef = fenp_arena_doubles(&arena, 2 * all),
            *products = fenp_arena_doubles(&arena, 2 * all);
     double *f = fenp_arena_doubles(&arena, n), *z = fenp_arena_doubles(&arena, n);
     double *g = fenp_arena_doubles(&arena, m->p);
-    fenp_line *lines = m->tangents ? fenp_new(k * m->tangent_count, sizeof *lines) : NULL;
+    tangents lines = { .count = 0 };
     claim c = { .loss = m->loss,
                 .par = &m->loss->parameter.initial,
                 .penalty = fenp_find_penalty("power"),
@@ -415,11 +459,11 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
     }
     c.z = z;
     if (!m->weights) status = kernel_products(m, sample, coef, products, task, err);
-    if (status == FEN_OK && m->tangents)
-        status = lines ? tangent_lines(m, sample, c, z, lines, task, err)
-                       : fenp_no_memory(err, 0, "the certificate");
-    if (status == FEN_OK) judge_targets(m, sample, c, coef, products, lines, f, z, g, out);
-    free(lines);
+    if (status == FEN_OK && m->tangents) {
+        lines = open_tangents(&arena, m);
+        status = tangent_lines(m, sample, c, z, &lines, task, err);
+    }
+    if (status == FEN_OK) judge_targets(m, sample, c, coef, products, lines.lines, f, z, g, out);
     fenp_arena_close(&arena);
     return status;
 }

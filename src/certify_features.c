@@ -72,7 +72,6 @@ static const double *vector_of(const fen_model *m, int64_t t, int64_t k)
                   : m->tangents + (t * m->tangent_count + k - 1) * columns;
 }
 
-/* Eigenvalues below the rounding of the moments count as 0: what they hide is noise. */
 static double tangent_bound(const fen_model *m, const residuals *r, fenp_line *lines)
 {
     const double rounding = fenp_cross_rounding(m->n);

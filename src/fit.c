@@ -132,32 +132,57 @@ void fenp_note_preparation(const fenp_prep *prep, int64_t rows_without_target,
                                      facts[i].count > 1 ? "s" : "", facts[i].happened);
 }
 
+/* A model with room for an answer to the objective that the arguments state; NULL: no memory. */
+static fen_model *blank(const fenp_sample *sample, const fenp_kernel *kernel, const fen_loss *loss,
+                        double lambda, double power, double tolerance, int bias)
+{
+    const fenp_size size = { sample->n, sample->p, sample->targets, bias, power };
+    const int64_t tangents = fenp_tangent_bytes(&size);
+    const int linear = kernel->table->linear;
+    fen_model *m = fenp_model_new(sample->n, sample->p, sample->targets);
+    if (!m) return NULL;
+    m->loss = loss, m->kernel = *kernel;
+    m->lambda = lambda, m->power = power, m->tolerance = tolerance, m->bias = bias;
+    if (linear) m->weights = fenp_new_zeroed(sample->p, m->targets * (int64_t)sizeof(double));
+    if (tangents) m->tangents = fenp_new_zeroed(tangents, 1);
+    m->tangent_count = tangents ? FENP_NODES_MAX : 0;
+    if ((!linear || m->weights) && (!tangents || m->tangents)) return m;
+    fen_model_free(m);
+    return NULL;
+}
+
+/* A second solver for what the first one left unproved; the better answer stays. That the
+ * second one cannot do it, or not in time, is no failure: there is the first one's. */
+static fen_status rescue(fen_model **m, const fenp_sample *sample, const fenp_solver *solver,
+                         const fenp_task *task, fen_error *err)
+{
+    fen_model *first = *m, *second = blank(sample, &first->kernel, first->loss, first->lambda,
+                                           first->power, first->tolerance, first->bias);
+    if (!second) return FEN_OK;
+    const fen_status status = solve(second, sample, solver, task, err);
+    if (status == FEN_OK && worst_gap(second) < worst_gap(first)) {
+        second->prep = first->prep, first->prep = NULL;
+        second->selection = first->selection, first->selection.grid = NULL;
+        second->hash = first->hash;
+        memcpy(second->note, first->note, sizeof second->note);
+        *m = second, second = first;
+    }
+    fen_model_free(second);
+    return status == FEN_STOPPED ? status : FEN_OK;
+}
+
 /* The model takes over what it keeps: preparation, inputs, selection. */
 static fen_status build(fenp_prep **prep, fenp_sample *sample, const fen_options *o,
                         fenp_chosen *chosen, fen_model **out, fen_error *err)
 {
-    const int linear = chosen->kernel.table->linear;
-    fen_model *m = fenp_model_new(sample->n, sample->p, sample->targets);
-    const fenp_size size = { sample->n, sample->p, sample->targets, o->bias, chosen->power };
-    const int64_t tangents = fenp_tangent_bytes(&size);
-    if (m && linear)
-        m->weights = fenp_new_zeroed(sample->p, sample->targets * (int64_t)sizeof(double));
-    if (m && tangents) {
-        m->tangents = fenp_new_zeroed(tangents, 1);
-        m->tangent_count = FENP_NODES_MAX;
-    }
-    if (!m || (linear && !m->weights) || (tangents && !m->tangents)) {
-        fen_model_free(m);
+    fen_model *m = blank(sample, &chosen->kernel, fenp_find_loss(o->loss), chosen->lambda,
+                         chosen->power, o->tolerance, o->bias);
+    if (!m)
         return fenp_no_memory(err, fenp_bytes(sample->n, sample->targets, sizeof(double)),
                               "the model");
-    }
     fenp_note_preparation(*prep, sample->dropped_missing, sample->dropped_weightless, m->note,
                           sizeof m->note);
     m->prep = *prep, *prep = NULL;
-    m->loss = fenp_find_loss(o->loss);
-    m->kernel = chosen->kernel;
-    m->lambda = chosen->lambda, m->power = chosen->power;
-    m->tolerance = o->tolerance, m->bias = o->bias;
     m->hash = sample->hash;
     m->selection = chosen->selection, chosen->selection = (fenp_selection){ .kind = "" };
     *out = m;
@@ -188,7 +213,7 @@ static fen_status fit_sample(fenp_prep **prep, fenp_sample *sample, const fen_op
     if (status == FEN_OK) status = build(prep, sample, o, &chosen, &m, err);
     if (status == FEN_OK) status = solve(m, sample, plan.solver, &solving, err);
     if (status == FEN_OK && plan.rescue && !(worst_gap(m) <= m->tolerance))
-        status = solve(m, sample, plan.rescue, &solving, err);
+        status = rescue(&m, sample, plan.rescue, &solving, err);
     free(chosen.selection.grid);
     if (status != FEN_OK) {
         fen_model_free(m);

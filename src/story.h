@@ -92,8 +92,9 @@ fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_c
 /* ---- the parts of a certificate that know nothing of rows ---------------------------- */
 /*  T(r) = height - steepness r: a tangent of the loss. */
 typedef struct fenp_line {
-    double height, steepness;
-    double noise;                  /* of the steepness: up to it, it may as well be 0   */
+    double height;
+    double steepness, error;       /* ||g|| as computed, and what may be missing        */
+    double noise;                  /* steepness of an eigenvalue that counts as 0       */
 } fenp_line;
 /* Least value over r >= 0 of max(0, T_1(r), ...) + lambda r^power. */
 double     fenp_least_over_norms(const fenp_line *tangents, int64_t count, double lambda,

@@ -140,6 +140,7 @@ typedef struct hunt {
     double log_unit;         /* log |y|/sqrt(d_max): the unit of norms            */
     node at[FENP_NODES_MAX]; /* norms ascending, t descending                     */
     int count;
+    double polished_t, polished_value; /* the last stationary point                 */
 } hunt;
 
 static double penalty(const hunt *s, double norm)
@@ -228,16 +229,20 @@ static fen_status polish(hunt *s, fen_error *err)
     fen_status status = up_crossing(&s->w, low, high, &t, err);
     if (!s->w.curve->has_end) t = fmax(t, s->w.curve->least);
     if (status == FEN_OK && t != s->at[i].t) status = visit(s, t, err);
+    for (int k = 0; status == FEN_OK && k < s->count; k++)
+        if (s->at[k].t == t) s->polished_t = t, s->polished_value = s->at[k].value;
     return status;
 }
 
-/* The best node that is a function: the end of the curve is only a limit. */
+/* The best node that is a function: the end of the curve is only a limit. Within rounding the
+ * polished one wins: values are flat where c still differs in its eighth digit. */
 static double best_t(const hunt *s)
 {
     int best = 0;
     for (int i = 1; i < s->count; i++)
         if (s->at[i].value < s->at[best].value && s->at[i].t > -INFINITY) best = i;
-    return s->at[best].t;
+    const int flat = s->polished_value <= s->at[best].value * (1.0 + 8.0 * DBL_EPSILON);
+    return flat ? s->polished_t : s->at[best].t;
 }
 
 /* All nonzero stationary points lie in [low, high]: N <= Nmax gives the first, c N <= reach
@@ -266,7 +271,9 @@ static int worst_interval(const hunt *s, double gap)
 
 static fen_status global_minimum(const wanted *w, double gap, fenp_root *out, fen_error *err)
 {
-    hunt s = { .w = *w, .log_unit = 0.5 * (w->curve->log_energy - w->curve->log_top) };
+    hunt s = { .w = *w,
+               .log_unit = 0.5 * (w->curve->log_energy - w->curve->log_top),
+               .polished_value = INFINITY };
     double low, high;
     ends(&s, &low, &high);
     fen_status status = visit(&s, INFINITY, err);
@@ -320,4 +327,43 @@ fen_status fenp_curve_minimum(const fenp_curve *curve, int64_t n, double lambda,
     out->c = exp(out->t);
     out->lambda2 = exp(out->t - log((double)n));
     return status;
+}
+
+/* ---- coefficients of a singular K ---------------------------------------------------------- */
+
+static const double SHOWS = 1e-8; /* of the objective: far below any useful tolerance */
+
+/* About (n eps d_max / c)^2 / n of untouched come back as loss. c is raised to the first of a
+ * grid where that and the objective on the curve together are within SHOWS of the least. */
+fen_status fenp_rise_above_rounding(const fenp_curve *curve, double untouched, int64_t n,
+                                    double lambda, double power, fenp_root *root, fen_error *err)
+{
+    enum { STEPS = 40 };
+    const double log_weight = log((double)n) + log(lambda);
+    double t[STEPS + 1], total[STEPS + 1], least = INFINITY;
+    if (power == 2.0 || isinf(root->c)) return FEN_OK;
+    for (int k = 0; k <= STEPS; k++) {
+        fenp_point p;
+        t[k] = k == 0 ? root->t : fmax(root->t, curve->least) + 0.5 * k;
+        const fen_status status = curve->at(curve->state, t[k], &p, err);
+        if (status != FEN_OK) return status;
+        const double noise = untouched / (double)n * exp(2.0 * (curve->least - t[k]));
+        total[k] = p.loss + exp(log_weight + power * p.log_norm - curve->log_energy) + noise;
+        if (k == 0 && noise <= SHOWS * fmax(total[0] - noise, 1e-12)) return FEN_OK;
+        least = fmin(least, total[k]);
+    }
+    int first = 0;
+    while (first < STEPS && !(total[first] <= least * (1.0 + SHOWS))) first++;
+    root->t = t[first];
+    root->c = exp(root->t);
+    root->lambda2 = exp(root->t - log((double)n));
+    return FEN_OK;
+}
+
+double fenp_measure_untouched(const fenp_measure *measure)
+{
+    double sum = 0.0;
+    for (int64_t j = 0; j < measure->count; j++)
+        if (!(measure->d[j] > measure->floor)) sum += measure->q[j];
+    return sum;
 }

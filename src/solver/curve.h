@@ -57,4 +57,10 @@ typedef struct fenp_root {
  * bound in the norm. power = 2 gives c = n lambda to the last bit and evaluates nothing. */
 fen_status fenp_curve_minimum(const fenp_curve *curve, int64_t n, double lambda, double power,
                               double gap, fenp_root *out, fen_error *err);
+/* Coefficients a = (K + cI)^-1 y hold y/c of what no eigenvalue touches; K takes it out again,
+ * but for rounding errors. Where those would show in the objective, c is raised. For engines
+ * that answer in coefficients. untouched: the share of |y|^2 in question. */
+fen_status fenp_rise_above_rounding(const fenp_curve *curve, double untouched, int64_t n,
+                                    double lambda, double power, fenp_root *root, fen_error *err);
+double     fenp_measure_untouched(const fenp_measure *measure);
 #endif

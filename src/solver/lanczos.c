@@ -237,6 +237,9 @@ static fen_status look(state *s, double size, fenp_root *root, double *gain, int
     if (q->power != 2.0) status = fenp_krylov_curve(&s->space, &curve, err);
     if (status == FEN_OK)
         status = fenp_curve_minimum(&curve, s->fold.n, q->lambda, q->power, q->gap, root, err);
+    if (status == FEN_OK && q->power != 2.0)
+        status = fenp_rise_above_rounding(&curve, fenp_measure_untouched(&s->space.measure),
+                                          s->fold.n, q->lambda, q->power, root, err);
     *gain = 0.0;
     *known = 1;
     if (status != FEN_OK || q->power == 2.0 || isinf(root->t)) return status;

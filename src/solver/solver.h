@@ -26,8 +26,8 @@ typedef struct fenp_solution {
     double *offset;            /* targets: b                                            */
     double *weights;           /* targets x p for linear kernels, else NULL             */
     double *tangents;          /* power < 1: targets x FENP_NODES_MAX x n dual vectors
-                                  that bound the objective from below, zeroed by the
-                                  caller; else NULL                                     */
+                                  that bound the objective from below (zeros bound
+                                  nothing); else NULL                                   */
 } fenp_solution;
 
 /* u = 2 lambda2 c, b = sum w (y - K c), weights = X'c of one target from its c and K c. */

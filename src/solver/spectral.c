@@ -62,52 +62,17 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     return fenp_spectrum_make(arena, problem, 0, &s->spectrum, task, err);
 }
 
-/* Coefficients are the whole residual over 2 lambda2. K takes out what no eigenvalue touches,
- * but for rounding errors: about (eps trace / (sqrt(n) c))^2 of it come back as loss. Where that
- * would show, c is raised to the first of a grid where it and the objective on the curve
- * together are within the gap of the least. log_noise: half the log of it at c = 1. */
-static fen_status rise_above_rounding(const fenp_curve *curve, double log_noise,
-                                      const fenp_problem *problem, fenp_root *root, fen_error *err)
-{
-    enum { STEPS = 60 };
-    const double log_n = log((double)problem->sample->n), gap = problem->gap;
-    const double low = fmax(root->t, log_noise);
-    double t[STEPS + 1], total[STEPS + 1], least = INFINITY;
-    for (int k = 0; k <= STEPS; k++) {
-        fenp_point p;
-        t[k] = k == 0 ? root->t : low + 0.5 * k;
-        const fen_status status = curve->at(curve->state, t[k], &p, err);
-        if (status != FEN_OK) return status;
-        const double log_penalty = log_n + log(problem->lambda) + problem->power * p.log_norm;
-        const double noise = exp(2.0 * (log_noise - t[k]));
-        const double value = p.loss + exp(log_penalty - curve->log_energy);
-        if (k == 0 && noise <= 5.0 * gap * fmax(value, 1e-12)) return FEN_OK;
-        total[k] = value + noise;
-        least = fmin(least, total[k]);
-    }
-    int first = 0;
-    while (first < STEPS && !(total[first] <= least * (1.0 + gap))) first++;
-    root->t = t[first];
-    root->c = exp(root->t);
-    root->lambda2 = exp(root->t - log_n);
-    return FEN_OK;
-}
-
 static fen_status find_root(state *s, const fenp_problem *problem, int64_t t, fen_error *err)
 {
     fenp_measure measure;
     const fenp_curve curve = fenp_spectrum_curve(&s->spectrum, t, s->factors, &measure);
+    const int64_t n = s->spectrum.n;
     fenp_root *root = &s->roots[t];
-    double untouched = 0.0, trace = 0.0;
-    const fen_status status = fenp_curve_minimum(&curve, s->spectrum.n, problem->lambda,
-                                                 problem->power, problem->gap, root, err);
-    if (status != FEN_OK || problem->power == 2.0 || isinf(root->c)) return status;
-    for (int64_t j = 0; j < measure.count; j++) {
-        trace += measure.d[j];
-        if (!(measure.d[j] > 0.0)) untouched += measure.q[j];
-    }
-    const double share = sqrt(untouched / (double)s->spectrum.n);
-    return rise_above_rounding(&curve, log(DBL_EPSILON * trace * share), problem, root, err);
+    const fen_status status =
+        fenp_curve_minimum(&curve, n, problem->lambda, problem->power, problem->gap, root, err);
+    if (status != FEN_OK) return status;
+    return fenp_rise_above_rounding(&curve, fenp_measure_untouched(&measure), n, problem->lambda,
+                                    problem->power, root, err);
 }
 
 /* out (n x columns) = S U factors */

@@ -241,7 +241,8 @@ static void power_one_has_a_threshold(void **state)
         fen_model *zero = fit(&r, o);
         const fen_certificate c = zero->certificate[0];
         assert_true(c.norm == 0.0 && zero->coef_scale[0] == 0.0);
-        assert_true(c.primal == c.null && c.verdict == FEN_VERDICT_OPTIMAL);
+        assert_true(fabs(c.primal - c.null) <= 1e-14 * c.null);
+        assert_int_equal(c.verdict, FEN_VERDICT_OPTIMAL);
         /* ||g|| of the residual is the threshold: read off the gap's own vector */
         double square = 0.0;
         for (int64_t i = 0; i < N; i++)
@@ -276,7 +277,8 @@ static void limiting_cases(void **state)
         for (int which = 0; which < 5; which++)
             for (int e = 0; e < 3; e++)
                 for (int l = 0; l < 3; l++) {
-                    if (e == 1 && powers[k] < 1.0 && l == 0) continue; /* below its floor */
+                    /* an objective of 1e-8 |y|^2 is below what rounding errors let prove */
+                    if (l == 0 && powers[k] < 1.0) continue;
                     rows r = some_rows(which == 3 ? 2 : which == 4 ? 3 : N, 1);
                     for (int64_t i = 0; i < r.n; i++) {
                         if (which == 0) r.y[i] = 0.0;
