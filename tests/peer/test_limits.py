@@ -22,7 +22,8 @@ class Limits(PeerTest):
     def honest(self, fit, data, model="m.fen"):
         """The verdict is what the gap says, verify agrees with it, and dual <= primal (rounded)."""
         good = fit["relative_gap"] <= 1e-6
-        self.assertEqual(fit["verdict"] in ("optimal", "interpolation"), good)
+        self.assertIn(fit["verdict"], ("optimal", "interpolation") if good
+                      else ("stalled", "interpolation"))
         self.assertEqual(self.code_of("verify", model, data), 0 if good else 1)
         self.assertGreaterEqual(fit["gap"], 0)
         self.assertLessEqual(fit["dual"] - fit["primal"], 1e-9 * fit["primal"])
