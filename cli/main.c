@@ -102,11 +102,14 @@ static int dispatch(int argc, const char **argv)
 }
 
 /* OpenMP's threads spin while they wait; on a machine with other work that makes a fit ten
- * times slower, and on an idle one waiting politely costs nothing measurable. The runtime
- * reads its policy when it is loaded, before main: hence the new start. */
+ * times slower. To sleep at once makes small eigendecompositions twice as slow: they wait ten
+ * thousand times for microseconds. So: sleep, but after some microseconds of spinning (libgomp
+ * understands the second word). The runtime reads its policy when it is loaded, before main:
+ * hence the new start. */
 static void wait_politely(char **argv)
 {
     if (getenv("OMP_WAIT_POLICY") || setenv("OMP_WAIT_POLICY", "passive", 1) != 0) return;
+    if (setenv("GOMP_SPINCOUNT", "5000", 0) != 0) return;
     execv("/proc/self/exe", argv); /* returns only where that cannot be done: no harm */
 }
 

@@ -217,6 +217,25 @@ static void score_column(const search *s, column *c, const fenp_task *task)
 }
 
 /* Only the first thread reports, and all stop when one has failed or been stopped. */
+static void score_one(const search *s, const double *gammas, int count, int k, column *columns,
+                      int *failed, const fenp_task *task)
+{
+    int stop;
+#pragma omp atomic read
+    stop = *failed;
+    if (stop) return;
+    const fenp_task part = fenp_task_part(task, task->stage, (double)k / count, (k + 1.0) / count);
+    columns[k].kernel = s->kernel;
+    columns[k].kernel.par.gamma = gammas[k];
+    score_column(s, &columns[k], omp_get_thread_num() == 0 ? &part : NULL);
+    if (columns[k].status != FEN_OK) {
+#pragma omp atomic write
+        *failed = 1;
+    }
+}
+
+/* Where gammas take turns there must be no parallel region, not even of one thread: in one,
+ * libgomp makes new threads for every single call of BLAS. */
 static fen_status score_gammas(search *s, const double *gammas, int count, const fenp_task *task,
                                fen_error *err)
 {
@@ -224,22 +243,11 @@ static fen_status score_gammas(search *s, const double *gammas, int count, const
     if (!columns) return fenp_no_memory(err, count * (int64_t)sizeof *columns, "the scores");
     const int threads = fenp_gammas_at_once(s->sample->n, count);
     int failed = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
-    for (int k = 0; k < count; k++) {
-        int stop;
-#pragma omp atomic read
-        stop = failed;
-        if (stop) continue;
-        const fenp_task part =
-            fenp_task_part(task, task->stage, (double)k / count, (k + 1.0) / count);
-        columns[k].kernel = s->kernel;
-        columns[k].kernel.par.gamma = gammas[k];
-        score_column(s, &columns[k], omp_get_thread_num() == 0 ? &part : NULL);
-        if (columns[k].status != FEN_OK) {
-#pragma omp atomic write
-            failed = 1;
-        }
-    }
+    if (threads > 1) {
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+        for (int k = 0; k < count; k++) score_one(s, gammas, count, k, columns, &failed, task);
+    } else
+        for (int k = 0; k < count; k++) score_one(s, gammas, count, k, columns, &failed, task);
     fen_status status = FEN_OK;
     for (int k = 0; k < count; k++) {
         if (status == FEN_OK && columns[k].status != FEN_OK)
