@@ -61,8 +61,12 @@ static int judge(const fen_model *model, const request *r)
             return complain(EXIT_NO,
                             "target %s: so small a shrinkage is below the rounding errors of the "
                             "kernel, the relative gap is %.2g; the model was saved; a larger "
-                            "--lambda helps",
-                            fen_model_target_name(model, t), c.relative_gap);
+                            "--lambda helps%s",
+                            fen_model_target_name(model, t), c.relative_gap,
+                            r->options.power.choice == FEN_GIVEN && r->options.power.at[0] == 2
+                                ? ""
+                                : ", or a target of order one: lambda has a unit here, see "
+                                  "docs/powers.md");
         return complain(EXIT_NO,
                         "rounding errors left a relative gap of %.2g for target %s, the "
                         "tolerance is %.2g; the model was saved; a larger --lambda helps",

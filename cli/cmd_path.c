@@ -145,7 +145,9 @@ const command command_path = {
                    "shows the norm, the errors and the ridge penalty lambda2 that leads to the "
                    "same solution. gamma is one: as given, or as fit would choose it. The CSV "
                    "holds the solutions too: weights per feature for linear kernels, else the "
-                   "coefficients of the training rows, both for prepared (scaled) features.",
+                   "coefficients of the training rows, both for prepared (scaled) features. "
+                   "mean_loss and score are mean squares there, their roots on the screen; "
+                   "lambda2 is empty where f = 0.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

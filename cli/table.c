@@ -144,7 +144,8 @@ static void print_choice(const grid *g, const point *best)
 {
     char text[320], gamma[32] = "", power[32] = ""; /* gamma 0: the kernel has none */
     if (best->gamma > 0) snprintf(gamma, sizeof gamma, ", gamma %.6g", best->gamma);
-    if (best->power != 2) snprintf(power, sizeof power, ", power %.6g", best->power);
+    if (best->power != 2 || grid_count(g, power_of) > 1)
+        snprintf(power, sizeof power, ", power %.6g", best->power);
     snprintf(text, sizeof text, "%s %.6g at lambda %.6g%s%s%s", g->kind,
              shown_score(g, best->score), best->lambda, gamma, power, g->unit);
     print_wrapped(stdout, "> ", text);

@@ -160,7 +160,7 @@ static fen_status rescue(fen_model **m, const fenp_sample *sample, const fenp_so
                                            first->power, first->tolerance, first->bias);
     if (!second) return FEN_OK;
     const fen_status status = solve(second, sample, solver, task, err);
-    if (status == FEN_OK && worst_gap(second) < worst_gap(first)) {
+    if (status == FEN_OK && !(worst_gap(first) <= worst_gap(second))) { /* or is not a number */
         second->prep = first->prep, first->prep = NULL;
         second->selection = first->selection, first->selection.grid = NULL;
         second->hash = first->hash;
@@ -169,6 +169,18 @@ static fen_status rescue(fen_model **m, const fenp_sample *sample, const fenp_so
     }
     fen_model_free(second);
     return status == FEN_STOPPED ? status : FEN_OK;
+}
+
+/* A model that cannot predict is not one. */
+static fen_status check_finite(const fen_model *m, fen_error *err)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        if (!isfinite(m->certificate[t].primal) || !isfinite(m->coef_scale[t]))
+            return fenp_fail(err, FEN_BAD_CALL,
+                             "--engine %s breaks down: with this lambda the shrinkage is below "
+                             "its rounding errors; use a larger one, or --engine spectral",
+                             m->method);
+    return FEN_OK;
 }
 
 /* The model takes over what it keeps: preparation, inputs, selection. */
@@ -214,6 +226,7 @@ static fen_status fit_sample(fenp_prep **prep, fenp_sample *sample, const fen_op
     if (status == FEN_OK) status = solve(m, sample, plan.solver, &solving, err);
     if (status == FEN_OK && plan.rescue && !(worst_gap(m) <= m->tolerance))
         status = rescue(&m, sample, plan.rescue, &solving, err);
+    if (status == FEN_OK) status = check_finite(m, err);
     free(chosen.selection.grid);
     if (status != FEN_OK) {
         fen_model_free(m);
