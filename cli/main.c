@@ -115,7 +115,10 @@ static void wait_politely(char **argv)
 
 int main(int argc, char **argv)
 {
+    static char page[1 << 17]; /* long help fits whole: a full disk is met by the last flush,
+                                  which still knows why */
     wait_politely(argv);
+    if (!isatty(STDOUT_FILENO)) setvbuf(stdout, page, _IOFBF, sizeof page);
     signals_prepare();
     int code = dispatch(argc, (const char **)argv);
     errno = 0;
