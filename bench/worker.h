@@ -22,6 +22,16 @@ static inline void must(fen_status status, const fen_error *err)
     exit(EXIT_FAILURE);
 }
 
+/* A fit counts only if it is what it claims to be. */
+static inline void release_optimal(fen_model *model)
+{
+    if (fen_model_certificate(model, 0).verdict != FEN_VERDICT_OPTIMAL) {
+        fprintf(stderr, "the fit is not optimal\n");
+        exit(EXIT_FAILURE);
+    }
+    fen_model_free(model);
+}
+
 static inline void *room(int64_t count, size_t size)
 {
     void *memory = malloc((size_t)count * size);

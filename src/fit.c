@@ -81,12 +81,7 @@ static void pack_tangents(fen_model *m)
     for (int64_t t = 0; t < m->targets; t++)
         for (int64_t k = most; k < m->tangent_count; k++)
             if (!is_zero(m->tangents + (t * m->tangent_count + k) * m->n, m->n)) most = k + 1;
-    for (int64_t t = 0; t < m->targets; t++)
-        memmove(m->tangents + t * most * m->n, m->tangents + t * m->tangent_count * m->n,
-                (size_t)(most * m->n) * sizeof(double));
-    double *less = fenp_resize(m->tangents, m->targets * most * m->n, sizeof(double));
-    if (less) m->tangents = less;
-    m->tangent_count = most;
+    fenp_model_keep_tangents(m, m->n, most);
 }
 
 /* Two minima of the same height: the answer is one of them. */

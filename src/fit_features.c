@@ -150,18 +150,6 @@ static fen_status solve_target(fenp_job *j, int64_t t, double *q, int64_t *nodes
     return FEN_OK;
 }
 
-/* As many tangents of every target as the target with the most of them has. */
-static void pack_tangents(fen_model *m, int64_t most)
-{
-    const int64_t columns = m->approx.columns;
-    for (int64_t t = 0; t < m->targets; t++)
-        memmove(m->tangents + t * most * columns, m->tangents + t * FENP_NODES_MAX * columns,
-                (size_t)(most * columns) * sizeof(double));
-    double *less = fenp_resize(m->tangents, m->targets * most * columns, sizeof(double));
-    if (less) m->tangents = less;
-    m->tangent_count = most;
-}
-
 static fen_status solve(fenp_job *j, fen_error *err)
 {
     fen_model *m = j->model;
@@ -177,7 +165,7 @@ static fen_status solve(fenp_job *j, fen_error *err)
         if (status == FEN_OK && nodes > most) most = nodes;
     }
     free(q);
-    if (status == FEN_OK && m->tangents) pack_tangents(m, most);
+    if (status == FEN_OK && m->tangents) fenp_model_keep_tangents(m, m->approx.columns, most);
     return status;
 }
 

@@ -57,6 +57,16 @@ void fen_model_free(fen_model *model)
     free(model);
 }
 
+void fenp_model_keep_tangents(fen_model *m, int64_t length, int64_t most)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        memmove(m->tangents + t * most * length, m->tangents + t * m->tangent_count * length,
+                (size_t)(most * length) * sizeof(double));
+    double *less = fenp_resize(m->tangents, m->targets * most * length, sizeof(double));
+    if (less) m->tangents = less;
+    m->tangent_count = most;
+}
+
 int64_t fen_model_inputs(const fen_model *model) { return model->prep->inputs; }
 
 int64_t fen_model_targets(const fen_model *model) { return model->targets; }

@@ -55,6 +55,8 @@ fen_model *fenp_model_new_features(int64_t n, int64_t p, int64_t targets, fenp_a
 /* "fourier:300", "none" */
 enum { FENP_APPROX_TEXT = 32 };
 void       fenp_approx_print(fenp_approx approx, char out[FENP_APPROX_TEXT]);
+/* The first most tangents of every target stay; each has length numbers. */
+void       fenp_model_keep_tangents(fen_model *m, int64_t length, int64_t most);
 /* "mean (y - f(x) - b)^2 + lambda ||f||^2, gaussian kernel ..." */
 void       fenp_model_objective(const fen_model *m, char *out, int64_t size);
 /* score, score_kind, score_rows and grid into an object; nonzero: no memory. */
