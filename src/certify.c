@@ -434,7 +434,7 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
 {
     const int64_t n = m->n, k = m->targets, all = n * k;
     fenp_arena arena;
-    const fenp_size size = { n, m->p, k, m->bias, m->power };
+    const fenp_size size = { n, m->p, k, m->bias, m->power, 0 };
     fen_status status =
         fenp_arena_open(&arena, work_bytes(&size, k * m->tangent_count), "the certificate", err);
     if (status != FEN_OK) return status;

@@ -37,10 +37,14 @@ static fen_status solve(fen_model *m, const fenp_sample *sample, const fenp_solv
                                    .power = m->power,
                                    .bias = m->bias,
                                    .gap = 0.1 * m->tolerance };
-    const fenp_size size = { sample->n, sample->p, sample->targets, m->bias, m->power };
+    const fenp_size size = { sample->n, sample->p, sample->targets, m->bias, m->power, 0 };
     const fenp_task begin = fenp_task_part(task, "solving", 0.0, 0.9);
     const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
-    fenp_solution solution = { m->dual, m->coef_scale, m->offset, m->weights, m->tangents };
+    fenp_solution solution = { .dual = m->dual,
+                               .scale = m->coef_scale,
+                               .offset = m->offset,
+                               .weights = m->weights,
+                               .tangents = m->tangents };
     fenp_arena arena;
     void *state;
     fen_status status = fenp_arena_open(&arena, solver->bytes(&size), "the kernel matrix", err);
@@ -131,7 +135,7 @@ void fenp_note_preparation(const fenp_prep *prep, int64_t rows_without_target,
 static fen_model *blank(const fenp_sample *sample, const fenp_kernel *kernel, const fen_loss *loss,
                         double lambda, double power, double tolerance, int bias)
 {
-    const fenp_size size = { sample->n, sample->p, sample->targets, bias, power };
+    const fenp_size size = { sample->n, sample->p, sample->targets, bias, power, 0 };
     const int64_t tangents = fenp_tangent_bytes(&size);
     const int linear = kernel->table->linear;
     fen_model *m = fenp_model_new(sample->n, sample->p, sample->targets);

@@ -246,9 +246,12 @@ static fen_status run(path *h, fenp_arena *arena, json_t *points, const fenp_tas
                       fen_error *err)
 {
     const fenp_sample *s = h->sample;
-    const fenp_problem problem = {
-        s, fenp_find_loss(h->o.loss), h->kernel, 0.0, 2.0, h->o.bias, h->o.tolerance
-    };
+    const fenp_problem problem = { .sample = s,
+                                   .loss = fenp_find_loss(h->o.loss),
+                                   .kernel = h->kernel,
+                                   .power = 2.0,
+                                   .bias = h->o.bias,
+                                   .gap = h->o.tolerance };
     const fenp_task spectrum = fenp_task_part(task, "eigenvalues", 0.0, 0.7);
     const fenp_task solving = fenp_task_part(task, "solutions", 0.9, 1.0);
     const fenp_score_kind kind = strcmp(h->o.select, "gcv") == 0 ? FENP_GCV : FENP_LOO;

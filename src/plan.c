@@ -68,7 +68,7 @@ fenp_size fenp_size_of(const fenp_sample *sample, const fen_options *o)
     least = powers[0];
     for (int i = 1; i < count; i++) least = powers[i] < least ? powers[i] : least;
     for (int i = 0; i < count && least == 2.0; i++) least = powers[i];
-    return (fenp_size){ sample->n, sample->p, sample->targets, o->bias, least };
+    return (fenp_size){ sample->n, sample->p, sample->targets, o->bias, least, 0 };
 }
 
 /* The kernel matrix is small, or a Krylov space of it answers any power. */

@@ -8,17 +8,36 @@ extern "C" {
 
 /* ---- loss: v(t) = loss(y, t), convex in t ------------------------------------ */
 typedef struct fen_parameter { const char *name; double low, high, initial; } fen_parameter;
+typedef enum fen_labels {
+    FEN_NUMBERS,             /* y is any number                                        */
+    FEN_SIGNS                /* y is -1 or +1, and t says yes or no by its sign         */
+} fen_labels;
+/* v*(-z) = curvature/2 z^2 - linear z + kink |z|  for low <= z <= high, else +inf */
+typedef struct fen_piece { double curvature, linear, kink, low, high; } fen_piece;
 
 typedef struct fen_loss {
     const char *name, *help;
-    fen_parameter parameter;                       /* name NULL: the loss has none     */
-    double smoothness;                             /* Lipschitz constant of v'; 0: none */
+    fen_parameter parameter;                       /* name NULL: the loss has none;
+                                                      par[0] must lie strictly between
+                                                      low and high, or on an end that
+                                                      initial may take                 */
+    fen_labels labels;
+    double smoothness;                             /* Lipschitz constant of v' at most;
+                                                      0: v is not smooth               */
     int    residual;                               /* 1: a function of y - t alone      */
+    int    price;                                  /* may the parameter be left free
+                                                      (--nu)? +1: it costs nu, -1: it
+                                                      earns nu, 0: no. v* must then be
+                                                      affine in it                     */
     double (*value)(double y, double t, const double *par);
     double (*conj )(double y, double slope, const double *par);   /* v*(slope)         */
     void   (*domain)(double y, const double *par, double *low, double *high); /* of v*  */
     void   (*slopes)(double y, double t, const double *par, double *low, double *high); /* dv(t) */
     double (*prox )(double y, double t, double step, const double *par);
+    double (*curvature)(double y, double t, const double *par); /* v''(t), at a jump either
+                                                      side; NULL: v is not smooth      */
+    void   (*piece)(double y, const double *par, fen_piece *out); /* v* in pieces; NULL: it
+                                                      is not piecewise quadratic       */
 } fen_loss;
 
 /* ---- penalty: lambda * value(||f||) -------------------------------------------- */

@@ -80,9 +80,18 @@ typedef struct fen_options {                  /* strings are borrowed, not copie
     const char *text;            /* comma list of columns to be read as text; "": ours */
     const char *target;          /* comma list of names or 1-based numbers; "": last  */
     const char *weights;         /* column of sample weights; "": all 1               */
+    const char *task;            /* regression, classification, one-class; "auto": by
+                                    the target                                        */
     int32_t     index_base;      /* svmlight: 0 or 1; -1: detected                    */
     /* the objective */
-    const char *loss;            /* see fen_list("loss", ...)                         */
+    const char *loss;            /* NAME, NAME:VALUE or NAME:VALUE,VALUE of
+                                    fen_list("loss", ...); "auto": square, or
+                                    logistic for classes                              */
+    double      nu;              /* the loss's own parameter is left free at this
+                                    price: nu-SVR, nu-SVC; 0: it is not               */
+    const char *multiclass;      /* more than two classes: "ovr" or "ovo"             */
+    const char *class_weights;   /* "", "balanced", or LABEL=WEIGHT,LABEL=WEIGHT      */
+    int32_t     probability;     /* 1: probabilities for a loss that has none (Platt) */
     const char *kernel;          /* see fen_list("kernel", ...)                       */
     fen_values  gamma;           /* width of the kernel; rule: mean                   */
     int32_t     degree;          /* polynomial: (gamma x.z + coef0)^degree            */
@@ -90,11 +99,12 @@ typedef struct fen_options {                  /* strings are borrowed, not copie
     fen_values  lambda;          /* weight of the penalty, > 0; rule: 1/n             */
     fen_values  power;           /* of the norm in the penalty; 2: ridge              */
     double      smoothness;      /* s > d/2 sets lambda and power untuned; 0: not given */
-    const char *as;              /* unit of lambda: "fenchel" or "sklearn" (alpha)    */
+    const char *as;              /* unit of lambda: "fenchel", "sklearn" or "libsvm"  */
     int32_t     bias;            /* 1: an unpenalised constant is fitted              */
     const char *scale;           /* standard, range, none                             */
     /* how it is chosen and solved */
-    const char *select;          /* loo, gcv, kfold:K, none                           */
+    const char *select;          /* loo, gcv, kfold:K, none; "auto": loo for the
+                                    square loss, kfold:5 for others                   */
     const char *engine;          /* auto, or see fen_list("engine", ...)              */
     const char *approx;          /* none, or D random features: fourier:D, orthogonal:D */
     const char *over;            /* fen_path: "lambda" or "power"                     */
@@ -150,7 +160,9 @@ FEN_API fen_status fen_convert(const char *from, const char *to,
 #define FEN_VERDICT_MAP(X)                                                           \
     X(OPTIMAL,       "optimal")        /* relative_gap <= tolerance                */ \
     X(INTERPOLATION, "interpolation")  /* lambda2 below the rounding errors of K   */ \
-    X(STALLED,       "stalled")        /* rounding errors end the progress         */
+    X(STALLED,       "stalled")        /* rounding errors end the progress         */ \
+    X(LIMIT,         "limit")          /* a limit was reached first                */ \
+    X(INTERRUPTED,   "interrupted")    /* the caller stopped it                    */
 #define FEN_VERDICT_ENUM(name, text) FEN_VERDICT_##name,
 typedef enum fen_verdict { FEN_VERDICT_MAP(FEN_VERDICT_ENUM) FEN_VERDICT_COUNT } fen_verdict;
 

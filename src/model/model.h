@@ -8,6 +8,7 @@
 #include "data/prepare.h"
 #include "feature/fourier.h"
 #include "kernel/gram.h"
+#include "data/outputs.h"
 
 /* One line of the selection table. */
 typedef struct fenp_score { double gamma, lambda, power, score; } fenp_score;
@@ -24,18 +25,24 @@ typedef struct fenp_selection {
 struct fen_model {
     fenp_prep  *prep;
     const fen_loss *loss;
+    fenp_output *output;                    /* targets: what each of them stands for   */
+    double     *class_weights;              /* prep->class_count, or NULL: all 1       */
+    double      nu;                         /* price of the loss's parameter; 0: fixed */
     fenp_kernel kernel;
     double      lambda, power, tolerance;
     int         bias;
     int64_t     n, p, targets;
     uint64_t    hash;                       /* of the training rows                    */
-    double     *inputs;                     /* n x p; NULL for linear and precomputed  */
+    double     *inputs;                     /* kept x p; NULL: linear or precomputed   */
     double     *weights;                    /* targets x p for linear, else NULL       */
     fenp_approx approx;                     /* columns 0: the exact kernel             */
     uint64_t    seed;                       /* of the frequencies                      */
     double     *frequencies;                /* columns/2 x p with random features      */
     double     *feature_weights;            /* targets x columns with them             */
-    double     *dual;                       /* targets x n: u; NULL with features      */
+    int64_t     kept;                       /* rows with a coefficient in some target  */
+    int64_t    *support;                    /* kept: their places among the n rows in
+                                               ascending order; NULL: all, kept = n    */
+    double     *dual;                       /* targets x kept: u; NULL with features   */
     double     *coef_scale;                 /* targets: c = coef_scale u; 0: f = 0     */
     double     *offset;                     /* targets: b                              */
     int64_t     tangent_count;              /* of each target; 0 for power >= 1        */

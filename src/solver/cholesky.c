@@ -274,8 +274,11 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 }
 
 const fenp_solver fenp_solver_cholesky = {
-    "cholesky", "one factorisation of the kernel matrix, n^3/3 flops, 8 n^2 bytes",
-    0,          accepts,
-    bytes,      flops,
-    begin,      sweep
+    .name = "cholesky",
+    .help = "one factorisation of the kernel matrix, n^3/3 flops, 8 n^2 bytes",
+    .accepts = accepts,
+    .bytes = bytes,
+    .flops = flops,
+    .begin = begin,
+    .sweep = sweep,
 };

@@ -408,19 +408,21 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 }
 
 const fenp_solver fenp_solver_lanczos = {
-    "lanczos", "products with the kernel matrix only, for lambda that is not tiny; 8 n^2 bytes",
-    0,         accepts,
-    bytes,     flops,
-    begin,     sweep
+    .name = "lanczos",
+    .help = "products with the kernel matrix only, for lambda that is not tiny; 8 n^2 bytes",
+    .accepts = accepts,
+    .bytes = bytes,
+    .flops = flops,
+    .begin = begin,
+    .sweep = sweep,
 };
 
 const fenp_solver fenp_solver_lanczos32 = {
-    "lanczos32",
-    "as lanczos, kernel matrix in single precision, answer in double; 2 n^2 bytes",
-    0,
-    accepts,
-    bytes_single,
-    flops_single,
-    begin_single,
-    sweep
+    .name = "lanczos32",
+    .help = "as lanczos, kernel matrix in single precision, answer in double; 2 n^2 bytes",
+    .accepts = accepts,
+    .bytes = bytes_single,
+    .flops = flops_single,
+    .begin = begin_single,
+    .sweep = sweep,
 };

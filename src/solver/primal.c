@@ -229,8 +229,12 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 }
 
 const fenp_solver fenp_solver_primal = {
-    "primal", "linear kernel with fewer features than rows: n p^2 flops",
-    1,        accepts,
-    bytes,    flops,
-    begin,    sweep
+    .name = "primal",
+    .help = "linear kernel with fewer features than rows: n p^2 flops",
+    .in_weights = 1,
+    .accepts = accepts,
+    .bytes = bytes,
+    .flops = flops,
+    .begin = begin,
+    .sweep = sweep,
 };

@@ -13,6 +13,7 @@
 typedef struct fenp_problem {
     const fenp_sample *sample;
     const fen_loss *loss;
+    const double *par;         /* of the loss                                           */
     fenp_kernel kernel;
     double lambda, power;
     int    bias;
@@ -28,6 +29,8 @@ typedef struct fenp_solution {
     double *tangents;          /* power < 1: targets x FENP_NODES_MAX x n dual vectors
                                   that bound the objective from below (zeros bound
                                   nothing); else NULL                                   */
+    double *scores;            /* n: f(x_i), no offset; iterative solvers only, or NULL */
+    double *gap;               /* 1: relative gap by an iterative solver's own account  */
 } fenp_solution;
 
 /* u = 2 lambda2 c, b = sum w (y - K c), weights = X'c of one target from its c and K c. */
@@ -43,12 +46,23 @@ fenp_root *fenp_roots_new(fenp_arena *arena, int64_t targets);
 fen_status fenp_lambda_drowns(const fenp_problem *problem, const char *matrix, double least,
                               fen_error *err);
 
-/* power: the smallest that occurs. */
-typedef struct fenp_size { int64_t n, p, targets; int bias; double power; } fenp_size;
+/* power: the smallest that occurs. room: bytes that a solver which can do with less may take
+ * for kernel values at most; 0: as many as help. */
+typedef struct fenp_size { int64_t n, p, targets; int bias; double power; int64_t room; } fenp_size;
 
+/* A direct solver does all targets at once, any power it accepts, and its first sweep is the
+ * answer. An iterative one (any loss, power 2 alone) is driven by descend.c:
+ *   its sample has one target; lambda, par, the labels and the weights of problem may change
+ *   from sweep to sweep, rows, kernel and bias may not: begin looks at nothing else;
+ *   a sweep starts from the dual vector that it finds in the solution (zeros: cold), made
+ *   feasible, and works until its own account of the relative gap is at most problem->gap or
+ *   a bounded amount of work is done (some tenths of a second); gap says how far it got;
+ *   rows of weight 0 take no part (u_i = 0), but scores holds f(x_i) of all rows;
+ *   weights need not sum to 1. */
 typedef struct fenp_solver {
     const char *name, *help;
     int        in_weights;         /* works in the weight vector of a linear model       */
+    int        iterative;
     int        (*accepts)(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size);
     int64_t    (*bytes)(const fenp_size *size);                      /* of the arena    */
     double     (*flops)(const fenp_size *size);                      /* for the planner */

@@ -51,7 +51,9 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
 {
     const fenp_sample *sample = problem->sample;
     const int64_t cells = sample->n * sample->targets;
-    const fenp_size size = { sample->n, sample->p, sample->targets, problem->bias, problem->power };
+    const fenp_size size = {
+        sample->n, sample->p, sample->targets, problem->bias, problem->power, 0
+    };
     state *s = (state *)fenp_arena_doubles(arena, (int64_t)(sizeof *s + 7) / 8);
     s->c = fenp_arena_doubles(arena, cells);
     s->kc = fenp_arena_doubles(arena, cells);
@@ -133,8 +135,11 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 }
 
 const fenp_solver fenp_solver_spectral = {
-    "spectral", "one eigendecomposition of the kernel matrix, for tiny lambda; 24 n^2 bytes",
-    0,          accepts,
-    bytes,      flops,
-    begin,      sweep
+    .name = "spectral",
+    .help = "one eigendecomposition of the kernel matrix, for tiny lambda; 24 n^2 bytes",
+    .accepts = accepts,
+    .bytes = bytes,
+    .flops = flops,
+    .begin = begin,
+    .sweep = sweep,
 };

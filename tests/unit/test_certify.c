@@ -111,9 +111,15 @@ static void test_weak_duality_across_models(void **unused)
 static void solve(fen_model *m, const fenp_sample *s)
 {
     const fenp_solver *solver = fenp_find_solver("cholesky");
-    const fenp_problem q = { s, m->loss, m->kernel, m->lambda, 2.0, m->bias, 0.0 };
-    const fenp_size size = { N, P, 1, m->bias, 2.0 };
-    fenp_solution out = { m->dual, m->coef_scale, m->offset, NULL, NULL };
+    const fenp_problem q = { .sample = s,
+                             .loss = m->loss,
+                             .kernel = m->kernel,
+                             .lambda = m->lambda,
+                             .power = 2.0,
+                             .bias = m->bias,
+                             .gap = 0.0 };
+    const fenp_size size = { N, P, 1, m->bias, 2.0, 0 };
+    fenp_solution out = { .dual = m->dual, .scale = m->coef_scale, .offset = m->offset };
     fenp_arena arena;
     fen_error err;
     void *state;

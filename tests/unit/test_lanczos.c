@@ -98,7 +98,7 @@ static answer solve(const char *name, const fenp_problem *q, int sweeps)
 {
     const fenp_sample *s = q->sample;
     const int64_t n = s->n, k = s->targets;
-    const fenp_size size = { n, s->p, k, q->bias, q->power };
+    const fenp_size size = { n, s->p, k, q->bias, q->power, 0 };
     const fenp_solver *solver = fenp_find_solver(name);
     answer a = { { zeros(n * k), zeros(k), zeros(k), NULL, NULL }, zeros(n * k), zeros(k) };
     if (strcmp(q->kernel.table->name, "linear") == 0) a.at.weights = zeros(s->p * k);

@@ -36,13 +36,12 @@ static fenp_sample *random_sample(int64_t n, int64_t p, int weighted)
 
 static fenp_problem problem_of(const fenp_sample *s, const char *kernel, double lambda, int bias)
 {
-    return (fenp_problem){ s,
-                           fenp_find_loss("square"),
-                           { fenp_find_kernel(kernel), { 0.3, 2, 1.0 } },
-                           lambda,
-                           2.0,
-                           bias,
-                           0.0 };
+    return (fenp_problem){ .sample = s,
+                           .loss = fenp_find_loss("square"),
+                           .kernel = { fenp_find_kernel(kernel), { 0.3, 2, 1.0 } },
+                           .lambda = lambda,
+                           .power = 2.0,
+                           .bias = bias };
 }
 
 /* c and b of the rows listed, whose weights stay what they are in the whole sample. */
@@ -91,7 +90,7 @@ static double predict(const fenp_problem *q, const int64_t *row, int64_t m, cons
 static void solve(const char *name, const fenp_problem *q, fenp_solution *out)
 {
     const fenp_solver *solver = fenp_find_solver(name);
-    const fenp_size size = { q->sample->n, q->sample->p, q->sample->targets, q->bias, 2.0 };
+    const fenp_size size = { q->sample->n, q->sample->p, q->sample->targets, q->bias, 2.0, 0 };
     fenp_arena arena;
     fen_error err;
     void *state;
@@ -118,10 +117,12 @@ static void test_solvers_meet_kkt(void **unused)
     for (int which = 0; which < 5 * 4; which++) {
         fenp_sample *s = random_sample(N, P, which & 1);
         const fenp_problem q = problem_of(s, kernels[which / 4], 0.01, which >> 1 & 1);
-        const fenp_size size = { N, P, T, q.bias, 2.0 };
+        const fenp_size size = { N, P, T, q.bias, 2.0, 0 };
         double c[MOST], b, dual[N * T], scale[T], offset[T], weights[P * T];
         const int linear = strcmp(q.kernel.table->name, "linear") == 0;
-        fenp_solution out = { dual, scale, offset, linear ? weights : NULL, NULL };
+        fenp_solution out = {
+            .dual = dual, .scale = scale, .offset = offset, .weights = linear ? weights : NULL
+        };
         for (int k = 0; fenp_solvers[k]; k++) {
             if (!fenp_solvers[k]->accepts(q.loss, q.kernel.table, &size)) continue;
             solve(fenp_solvers[k]->name, &q, &out);
@@ -157,7 +158,8 @@ static void test_weight_is_repetition(void **unused)
     for (int64_t i = 0; i <= N; i++) twice->w[i] = 1.0 / (N + 1);
     for (int bias = 0; bias < 2; bias++) {
         double u1[N * T], b1[T], u2[(N + 1) * T], b2[T], scale[T];
-        fenp_solution first = { u1, scale, b1, NULL, NULL }, second = { u2, scale, b2, NULL, NULL };
+        fenp_solution first = { .dual = u1, .scale = scale, .offset = b1 },
+                      second = { .dual = u2, .scale = scale, .offset = b2 };
         const fenp_problem q1 = problem_of(once, "gaussian", 0.02, bias);
         const fenp_problem q2 = problem_of(twice, "gaussian", 0.02, bias);
         solve("cholesky", &q1, &first);
@@ -192,7 +194,7 @@ static void scores_by(int route, const fenp_problem *q, const fenp_setting *poin
                       fenp_score_kind kind, double *scores)
 {
     const fenp_sample *s = q->sample;
-    const fenp_size size = { s->n, s->p, s->targets, q->bias, 2.0 };
+    const fenp_size size = { s->n, s->p, s->targets, q->bias, 2.0, 0 };
     fenp_arena arena;
     fen_error err;
     const int primal = route == 2;
@@ -289,7 +291,7 @@ static void test_kfold(void **unused)
         const int count = which & 4 ? 1 : 2;
         fenp_sample *s = random_sample(N, P, which & 1);
         fenp_problem q = problem_of(s, "gaussian", 0.0, which >> 1 & 1);
-        const fenp_size size = { N, P, T, q.bias, 2.0 };
+        const fenp_size size = { N, P, T, q.bias, 2.0, 0 };
         fenp_arena arena;
         fen_error err;
         double scores[2 * T];
@@ -329,11 +331,11 @@ static void test_singular_kernel(void **unused)
     fenp_sample *s = random_sample(N, P, 0);
     for (int64_t i = 1; i < N; i += 2) memcpy(s->x + i * P, s->x + (i - 1) * P, sizeof(double) * P);
     fenp_problem q = problem_of(s, "gaussian", 1e-3, 1);
-    const fenp_size size = { N, P, T, 1, 2.0 };
+    const fenp_size size = { N, P, T, 1, 2.0, 0 };
     double dual[N * T], scale[T], offset[T], c[MOST], b;
     int64_t all[N];
     for (int64_t i = 0; i < N; i++) all[i] = i;
-    fenp_solution out = { dual, scale, offset, NULL, NULL };
+    fenp_solution out = { .dual = dual, .scale = scale, .offset = offset };
     solve("cholesky", &q, &out);
     brute(&q, 0, all, N, c, &b);
     for (int64_t i = 0; i < N; i++) assert_near(dual[i] / (2 * q.lambda), c[i], 1e-8);
