@@ -20,6 +20,17 @@ int64_t fenp_scores_kfold_bytes(const fenp_size *size, int64_t count)
            fenp_arena_bytes(n * size->targets) + 2 * fenp_arena_bytes(n * count * size->targets);
 }
 
+fen_status fenp_deal_rows(int64_t n, int64_t folds, uint64_t seed, int64_t *order, fen_error *err)
+{
+    if (folds > n)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--select kfold:%lld needs at least that many rows, "
+                         "there are %lld",
+                         (long long)folds, (long long)n);
+    fenp_permutation(seed, 2, n, order);
+    return FEN_OK;
+}
+
 typedef struct deal {
     const fenp_problem *problem;
     const double *k;
@@ -104,11 +115,6 @@ fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem,
 {
     const fenp_sample *sample = problem->sample;
     const int64_t n = sample->n, columns = count * sample->targets;
-    if (folds > n)
-        return fenp_fail(err, FEN_BAD_CALL,
-                         "--select kfold:%lld needs at least that many rows, "
-                         "there are %lld",
-                         (long long)folds, (long long)n);
     double *k = fenp_arena_doubles(arena, n * n), *diag = fenp_arena_doubles(arena, n);
     deal s = { .problem = problem, .k = k, .points = points, .count = count, .folds = folds };
     s.order = (int64_t *)fenp_arena_doubles(arena, n);
@@ -120,9 +126,11 @@ fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem,
     s.q = fenp_arena_doubles(arena, n);
     s.scaled = fenp_arena_doubles(arena, n);
     s.column = fenp_arena_doubles(arena, n);
-    fen_status status = fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), k, NULL, err);
+    fen_status status = fenp_deal_rows(n, folds, seed, s.order, err);
+    if (status == FEN_OK)
+        status = fenp_gram_upper(&problem->kernel, fenp_sample_inputs(sample), k, NULL, err);
+    if (status != FEN_OK) return status;
     for (int64_t i = 0; i < n; i++) diag[i] = k[i + i * n];
-    fenp_permutation(seed, 2, n, s.order);
     memset(scores, 0, (size_t)columns * sizeof(double));
     const int64_t mark = arena->used;
     for (int64_t fold = 0; status == FEN_OK && fold < folds; fold++) {

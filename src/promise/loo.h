@@ -25,7 +25,10 @@ int64_t    fenp_scores_cholesky_bytes(const fenp_size *size);
 fen_status fenp_scores_cholesky(fenp_arena *arena, const fenp_problem *problem,
                                 const fenp_setting *points, int64_t count, fenp_score_kind kind,
                                 double *scores, const fenp_task *task, fen_error *err);
-/* K refits on shared kernel values; rows are dealt to folds by the seed. */
+/* Rows order[k], order[k + folds], ... are held out in fold k. */
+fen_status fenp_deal_rows(int64_t n, int64_t folds, uint64_t seed, int64_t *order,
+                          fen_error *err);
+/* K refits on shared kernel values. */
 int64_t    fenp_scores_kfold_bytes(const fenp_size *size, int64_t count);
 fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem,
                              const fenp_setting *points, int64_t count, int64_t folds,
