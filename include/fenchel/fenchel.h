@@ -114,6 +114,8 @@ typedef struct fen_options {                  /* strings are borrowed, not copie
     int32_t     threads;         /* 0: one per core                                   */
     int64_t     memory_limit_bytes;   /* 0: what the machine has                      */
     double      time_limit_seconds;   /* 0: none                                      */
+    /* the tool's predict */
+    int32_t     scores;          /* 1: decision scores beside the predicted classes   */
     /* generators */
     int64_t     rows;
     double      noise;           /* standard deviation; < 0: the generator's own      */

@@ -279,14 +279,22 @@ static fen_status set_bytes(const fenp_option *r, void *field, const char *text,
     return FEN_OK;
 }
 
-/* A switch that is named by what it turns off: --no-bias clears bias. */
-static fen_status set_off(const fenp_option *r, void *field, const char *text, fen_error *err)
+static fen_status set_on(const fenp_option *r, void *field, const char *text, fen_error *err)
 {
     int on = text[0] == '\0' || strcmp(text, "yes") == 0;
     if (!on && strcmp(text, "no") != 0)
         return fenp_fail(err, FEN_BAD_CALL, "--%s takes no value, not \"%s\"", r->shown.name, text);
-    *(int32_t *)field = !on;
+    *(int32_t *)field = on;
     return FEN_OK;
+}
+
+/* A switch that is named by what it turns off: --no-bias clears bias. */
+static fen_status set_off(const fenp_option *r, void *field, const char *text, fen_error *err)
+{
+    int32_t on = 0;
+    fen_status status = set_on(r, &on, text, err);
+    if (!status) *(int32_t *)field = !on;
+    return status;
 }
 
 /* ---- values: given, searched or left to us ---------------------------------------- */
@@ -408,5 +416,6 @@ const fenp_option_type fenp_seed_type   = { set_seed,   check_seed };
 const fenp_option_type fenp_real_type   = { set_real,   check_real };
 const fenp_option_type fenp_values_type = { set_values, check_values };
 const fenp_option_type fenp_bytes_type  = { set_bytes,  check_int64 };
+const fenp_option_type fenp_on_type     = { set_on,     check_int32 };
 const fenp_option_type fenp_off_type    = { set_off,    check_int32 };
 /* clang-format on */

@@ -39,7 +39,8 @@ typedef struct fenp_input {
 } fenp_input;
 
 typedef struct fenp_prep {
-    int64_t inputs, features, targets;
+    int64_t inputs, features;
+    int64_t targets;             /* 0: one-class, there is nothing but inputs         */
     fenp_input *input;
     char  **target;              /* names                                             */
     int64_t class_count;         /* 0: the targets are numbers                        */
@@ -69,9 +70,12 @@ fen_status fenp_prep_apply(const fenp_prep *prep, const fen_table *table, double
 /* Raw numeric rows in training order -> features: x is inputs.rows x prep->features. */
 fen_status fenp_prep_apply_view(const fenp_prep *prep, fen_view inputs, double *x,
                                 fen_error *err);
-/* rows x targets labels of a table, NaN where missing (also the whole column). */
+/* rows x targets labels of a table, NaN where missing (also the whole column). Classes: their
+ * places 0, 1, ..., -1 for a label that training did not have. */
 fen_status fenp_prep_labels(const fenp_prep *prep, const fen_table *table, double *labels,
                             fen_error *err);
+/* The place of a label among prep->classes, as written or as the same number; -1: unknown. */
+int64_t    fenp_prep_class(const fenp_prep *prep, const char *label, int64_t length);
 /* Name of feature j ("age", "age is missing", "colour = red", "colour = other"). */
 void       fenp_prep_feature_name(const fenp_prep *prep, int64_t j, char *out, int64_t size);
 /* In words and numbers for the model file: everything but fill, center, scale, which

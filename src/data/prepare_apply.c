@@ -327,11 +327,15 @@ fen_status fenp_prep_labels(const fenp_prep *prep, const fen_table *table, doubl
                             fen_error *err)
 {
     fenp_binding binding;
+    fenp_codes codes = { .classes = 0 };
     fen_status status = fenp_bind(prep, table, 0, &binding, err);
     if (status != FEN_OK) return status;
+    if (prep->class_count > 0)
+        status = fenp_class_codes(prep, table, binding.target[0], &codes, err);
     for (int64_t t = 0; t < prep->targets && status == FEN_OK; t++) {
         int64_t column = binding.target[t];
-        if (column >= 0 && table->column[column].text && table->column[column].level_count > 0)
+        if (prep->class_count == 0 && column >= 0 && table->column[column].text &&
+            table->column[column].level_count > 0)
             status = fenp_fail(err, FEN_BAD_DATA,
                                "%.200s: column \"%.60s\", the target, holds text "
                                "(\"%.40s\"); empty its cells or remove it",
@@ -341,7 +345,10 @@ fen_status fenp_prep_labels(const fenp_prep *prep, const fen_table *table, doubl
     for (int64_t i = 0; i < table->rows && status == FEN_OK; i++)
         for (int64_t t = 0; t < prep->targets; t++)
             labels[i * prep->targets + t] = /* beyond the width of a sparse file: unknown */
-                binding.target[t] >= 0 ? fenp_bound_cell(&binding, i, binding.target[t]) : NAN;
+                binding.target[t] >= 0
+                    ? fenp_class_code(&codes, fenp_bound_cell(&binding, i, binding.target[t]))
+                    : NAN;
+    fenp_class_codes_free(&codes);
     fenp_unbind(&binding);
     return status;
 }

@@ -9,6 +9,19 @@
 #include "base/error.h"
 #include "data/prepare_parts.h"
 
+static int copy_classes(const fenp_prep *prep, fenp_prep *copy)
+{
+    if (prep->class_count == 0) return 0;
+    copy->classes = fenp_new_zeroed(prep->class_count, sizeof *copy->classes);
+    if (!copy->classes) return -1;
+    for (; copy->class_count < prep->class_count; copy->class_count++) {
+        char *label = fenp_strdup(prep->classes[copy->class_count]);
+        if (!label) return -1;
+        copy->classes[copy->class_count] = label;
+    }
+    return 0;
+}
+
 fenp_prep *fenp_prep_unlearned(const fenp_prep *prep)
 {
     fenp_prep *copy = fenp_prep_new(prep->inputs, prep->targets);
@@ -19,6 +32,7 @@ fenp_prep *fenp_prep_unlearned(const fenp_prep *prep)
     }
     for (int64_t t = 0; !missing && t < prep->targets; t++)
         missing = !(copy->target[t] = fenp_strdup(prep->target[t]));
+    missing = missing || copy_classes(prep, copy) != 0;
     if (!missing && prep->weights) missing = !(copy->weights = fenp_strdup(prep->weights));
     if (missing) {
         fenp_prep_free(copy);
@@ -54,11 +68,14 @@ static int64_t find_input(const fenp_prep *prep, const char *name, int64_t next)
 
 int fenp_prep_agree(const fenp_prep *a, const fenp_prep *b)
 {
-    int agree = a->targets == b->targets && !a->weights == !b->weights && a->sparse == b->sparse &&
+    int agree = a->targets == b->targets && a->class_count == b->class_count &&
+                !a->weights == !b->weights && a->sparse == b->sparse &&
                 a->precomputed == b->precomputed && strcmp(a->scaling, b->scaling) == 0 &&
                 (!a->weights || strcmp(a->weights, b->weights) == 0);
     for (int64_t t = 0; agree && t < a->targets; t++)
         agree = strcmp(a->target[t], b->target[t]) == 0;
+    for (int64_t k = 0; agree && k < a->class_count; k++)
+        agree = strcmp(a->classes[k], b->classes[k]) == 0;
     for (int64_t i = 0, j = -1; agree && i < a->inputs; i++) {
         j = find_input(b, a->input[i].name, j + 1);
         agree = j >= 0 && same_input(&a->input[i], &b->input[j]);

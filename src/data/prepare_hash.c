@@ -1,7 +1,7 @@
 /* prepare_hash.c -- a fingerprint of the rows that were used
  *
  *   row = sum over inputs of (mix(cell, input) - mix(0, input)), then targets and the weight
- *   hash = XXH3(row 1, row 2, ..., names of inputs, targets and weights)
+ *   hash = XXH3(row 1, row 2, ..., names of inputs, targets, weights, classes)
  *
  * mix is the finaliser of splitmix64 on the bits of the cell plus the hash of the name, so
  * a single changed cell always changes its row. Bits are those of the double (one zero,
@@ -230,5 +230,6 @@ uint64_t fenp_hash_end(fenp_hash *hash, const fenp_prep *prep)
     for (int64_t i = 0; i < prep->inputs; i++) hash_name(hash->state, prep->input[i].name);
     for (int64_t t = 0; t < prep->targets; t++) hash_name(hash->state, prep->target[t]);
     hash_name(hash->state, prep->weights);
+    for (int64_t k = 0; k < prep->class_count; k++) hash_name(hash->state, prep->classes[k]);
     return XXH3_64bits_digest(hash->state);
 }

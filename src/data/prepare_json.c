@@ -1,7 +1,8 @@
 /* prepare_json.c -- the preparation in words, for the model file
  *
  *   { "sparse": false, "precomputed": false, "scaling": "standard",
- *     "targets": ["y"], "weights": null, "inputs": [ { "name": "age" }, { "name": "rooms", "gaps": true },
+ *     "targets": ["y"], "classes": ["no", "yes"], "weights": null,
+ *     "inputs": [ { "name": "age" }, { "name": "rooms", "gaps": true },
  *                 { "name": "year", "constant": true },
  *                 { "name": "colour", "levels": ["red", "blue"] } ] }
  *
@@ -65,6 +66,8 @@ json_t *fenp_prep_to_json(const fenp_prep *prep)
         set(object, "precomputed", json_boolean(prep->precomputed)) &&
         set(object, "scaling", json_string(prep->scaling)) &&
         set(object, "targets", strings(prep->target, prep->targets)) &&
+        (prep->class_count == 0 ||
+         set(object, "classes", strings(prep->classes, prep->class_count))) &&
         set(object, "weights", prep->weights ? fenp_json_string(prep->weights) : json_null()) &&
         set(object, "inputs", inputs_to_json(prep)))
         return object;
@@ -147,12 +150,29 @@ static fen_status read_names(const json_t *json, const json_t *targets, fenp_pre
     return status;
 }
 
+static fen_status read_classes(const json_t *json, fenp_prep *prep, fen_error *err)
+{
+    const int64_t count = (int64_t)json_array_size(json);
+    fen_status status = FEN_OK;
+    if (!json) return FEN_OK;
+    if (count < 2 || count > FENP_CLASSES_MAX || prep->targets != 1)
+        return damaged("the classes are not two to 1000 of one target", err);
+    prep->classes = fenp_new_zeroed(count, sizeof *prep->classes);
+    if (!prep->classes) return fenp_no_memory(err, 8 * count, "the classes");
+    for (int64_t k = 0; status == FEN_OK && k < count; k++) {
+        status = read_string(json_array_get(json, (size_t)k), "a class is not a text",
+                             &prep->classes[k], err);
+        if (status == FEN_OK) prep->class_count++;
+    }
+    return status;
+}
+
 fen_status fenp_prep_from_json(const json_t *json, const double *fill, const double *center,
                                const double *scale, fenp_prep **out, fen_error *err)
 {
     const json_t *inputs = json_object_get(json, "inputs");
     const json_t *targets = json_object_get(json, "targets");
-    if (json_array_size(inputs) == 0 || json_array_size(targets) == 0)
+    if (json_array_size(inputs) == 0 || !json_is_array(targets))
         return damaged("it has no inputs or no targets", err);
     fenp_prep *prep =
         fenp_prep_new((int64_t)json_array_size(inputs), (int64_t)json_array_size(targets));
@@ -160,6 +180,7 @@ fen_status fenp_prep_from_json(const json_t *json, const double *fill, const dou
         return fenp_no_memory(err, (int64_t)(json_array_size(inputs) * sizeof(fenp_input)),
                               "the preparation");
     fen_status status = read_names(json, targets, prep, err);
+    if (status == FEN_OK) status = read_classes(json_object_get(json, "classes"), prep, err);
     for (int64_t i = 0; status == FEN_OK && i < prep->inputs; i++) {
         prep->input[i].fill = fill[i];
         prep->input[i].center = center[i];

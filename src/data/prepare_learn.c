@@ -25,6 +25,7 @@ typedef struct roles {
     char *of;                 /* per column                                           */
     int64_t *target;          /* columns in the order asked for                       */
     int64_t targets, weights; /* weights -1: none                                     */
+    int64_t left_out;         /* targets that --task one-class does without           */
     fen_status status;
     fen_error *err;
 } roles;
@@ -103,6 +104,15 @@ static void default_target(roles *r)
     r->target[r->targets++] = column;
 }
 
+static fen_status check_task(const fen_options *o, fen_error *err)
+{
+    if (strcmp(o->approx, "none") == 0 || strcmp(o->task, "auto") == 0 ||
+        strcmp(o->task, "regression") == 0)
+        return FEN_OK;
+    return fenp_fail(err, FEN_BAD_CALL, "--approx is for regression; leave it out, or --task %s",
+                     o->task);
+}
+
 static fen_status assign_roles(roles *r, const fen_options *o)
 {
     const fen_table *table = r->table;
@@ -120,8 +130,11 @@ static fen_status assign_roles(roles *r, const fen_options *o)
     }
     if (o->target) fenp_each_item(o->target, add_target, r);
     if (r->status != FEN_OK) return r->status;
-    if (r->targets == 0) default_target(r);
-    if (r->targets + (r->weights >= 0) >= table->cols)
+    if (strcmp(o->task, "one-class") == 0)
+        r->left_out = r->targets, r->targets = 0; /* named ones are no inputs, that is all */
+    else if (r->targets == 0)
+        default_target(r);
+    if (r->left_out + r->targets + (r->weights >= 0) >= table->cols)
         return fenp_fail(r->err, FEN_BAD_DATA,
                          "%.200s has no input column: its %lld column%s used "
                          "up by target and weights",
@@ -131,8 +144,7 @@ static fen_status assign_roles(roles *r, const fen_options *o)
 }
 
 /* ---- the preparation without what is learned ---------------------------------------- */
-/* A copy of a name that a model file can hold. */
-static fen_status copy_name(const char *title, const char *name, char **out, fen_error *err)
+fen_status fenp_copy_name(const char *title, const char *name, char **out, fen_error *err)
 {
     json_t *json = fenp_json_string(name);
     int same = json && strcmp(json_string_value(json), name) == 0;
@@ -155,12 +167,12 @@ static fen_status name_columns(fenp_prep *prep, const roles *r, fen_error *err)
     for (int64_t j = 0, i = 0; status == FEN_OK && j < table->cols; j++) {
         if (r->of[j] != INPUT) continue;
         prep->input[i].text = table->column[j].text;
-        status = copy_name(title, table->column[j].name, &prep->input[i++].name, err);
+        status = fenp_copy_name(title, table->column[j].name, &prep->input[i++].name, err);
     }
     for (int64_t t = 0; status == FEN_OK && t < r->targets; t++)
-        status = copy_name(title, table->column[r->target[t]].name, &prep->target[t], err);
+        status = fenp_copy_name(title, table->column[r->target[t]].name, &prep->target[t], err);
     if (status == FEN_OK && r->weights >= 0)
-        status = copy_name(title, table->column[r->weights].name, &prep->weights, err);
+        status = fenp_copy_name(title, table->column[r->weights].name, &prep->weights, err);
     return status;
 }
 
@@ -170,9 +182,10 @@ fen_status fenp_prep_start(const fen_table *table, const fen_options *o, fenp_pr
     roles r = { .table = table, .status = FEN_OK, .err = err };
     const fen_kernel *kernel = fenp_find_kernel(o->kernel);
     fenp_prep *made = NULL;
-    fen_status status = assign_roles(&r, o);
+    fen_status status = check_task(o, err);
+    if (status == FEN_OK) status = assign_roles(&r, o);
     if (status == FEN_OK) {
-        made = fenp_prep_new(table->cols - r.targets - (r.weights >= 0), r.targets);
+        made = fenp_prep_new(table->cols - r.left_out - r.targets - (r.weights >= 0), r.targets);
         status = made ? name_columns(made, &r, err)
                       : fenp_no_memory(err, fenp_bytes(table->cols, 1, sizeof(fenp_input)),
                                        "the preparation");
@@ -239,7 +252,7 @@ static fen_status check_levels(const fenp_prep *prep, const char *title, fen_err
     for (int64_t i = 0; i < prep->inputs; i++)
         for (int64_t k = 0; status == FEN_OK && k < prep->input[i].level_count; k++) {
             char *copy = NULL;
-            status = copy_name(title, prep->input[i].levels[k], &copy, err);
+            status = fenp_copy_name(title, prep->input[i].levels[k], &copy, err);
             free(copy);
         }
     return status;
@@ -290,6 +303,7 @@ fen_status fenp_prep_learn(const fen_table *table, const fen_options *o, fenp_pr
     fenp_sample *rows = NULL;
     fenp_block block = { .pick = NULL };
     fen_status status = fenp_prep_start(table, o, &made, err);
+    if (status == FEN_OK) status = fenp_prep_find_classes(made, table, o, err);
     if (status == FEN_OK) status = fenp_block_open(made, table, &block, err);
     if (status == FEN_OK) status = learn(made, &block, o, &rows, err);
     fenp_block_close(&block);

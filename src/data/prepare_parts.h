@@ -9,6 +9,7 @@
 #include "data/columns.h"
 #include "data/prepare.h"
 
+enum { FENP_CLASSES_MAX = 1000 }; /* of a target                                         */
 enum { FENP_LEVELS_MAX = 50 };    /* levels of a text column with a feature of their own */
 
 /* ---- the preparation itself (prepare.c, prepare_learn.c, prepare_check.c) -------------- */
@@ -21,6 +22,8 @@ int64_t    fenp_input_level(const fenp_input *input, const char *text);   /* -1:
 fen_status fenp_prep_start(const fen_table *table, const fen_options *o, fenp_prep **prep,
                            fen_error *err);
 fenp_prep *fenp_prep_unlearned(const fenp_prep *prep);          /* NULL: no memory          */
+/* A copy of a name that a model file can hold; title: of the file, for the sentence. */
+fen_status fenp_copy_name(const char *title, const char *name, char **out, fen_error *err);
 /* Counts the features; there must be some, under names that a model file can hold. */
 fen_status fenp_prep_finish(fenp_prep *prep, const char *title, fen_error *err);
 
@@ -37,6 +40,22 @@ fen_status fenp_bind(const fenp_prep *prep, const fen_table *table, int all, fen
                      fen_error *err);
 void       fenp_unbind(fenp_binding *binding);
 double     fenp_bound_cell(const fenp_binding *binding, int64_t row, int64_t column);
+
+/* ---- classes (prepare_classes.c) -------------------------------------------------------- */
+/* The classes that o and the usable rows lead to; prep->class_count 0: the target is numbers. */
+fen_status fenp_prep_find_classes(fenp_prep *prep, const fen_table *table, const fen_options *o,
+                                  fen_error *err);
+/* What the cells of a target column stand for. */
+typedef struct fenp_codes {
+    int64_t classes;              /* 0: cells are the labels                              */
+    double *of_level;             /* text columns: the class of every level; else NULL    */
+    double *value;                /* else of every class the number that it is, or NaN    */
+} fenp_codes;
+fen_status fenp_class_codes(const fenp_prep *prep, const fen_table *table, int64_t column,
+                            fenp_codes *out, fen_error *err);
+void       fenp_class_codes_free(fenp_codes *codes);
+/* The class of a cell; NaN: missing, -1: training had no such label. */
+double     fenp_class_code(const fenp_codes *codes, double cell);
 
 /* ---- rows (prepare_sample.c, prepare_apply.c) ------------------------------------------- */
 /* The rows of a table that have a target and a positive weight; there may be none. */

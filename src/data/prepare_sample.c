@@ -13,16 +13,17 @@
 static const double LARGEST_TARGET = 1e140; /* sums of squares stay in range */
 
 /* ---- usable rows -------------------------------------------------------------------- */
-static fen_status check_target(const fen_table *table, int64_t column, fen_error *err)
+static fen_status check_target(const fenp_prep *prep, const fen_table *table, int64_t column,
+                               fen_error *err)
 {
     const fenp_column *c = column >= 0 ? &table->column[column] : NULL;
-    if (!c || !c->text) return FEN_OK;
+    if (!c || !c->text || prep->class_count > 0) return FEN_OK;
     if (c->level_count == 0)
         return fenp_fail(err, FEN_BAD_DATA, "%.200s: column \"%.60s\", the target, is empty",
                          fenp_table_title(table), c->name);
     return fenp_fail(err, FEN_BAD_DATA,
                      "%.200s: column \"%.60s\" holds text (\"%.40s\"%s%.40s%s): "
-                     "classification is not available yet, choose a numeric column with --target",
+                     "regression needs numbers, choose a numeric column with --target",
                      fenp_table_title(table), c->name, c->levels[0],
                      c->level_count > 1 ? ", \"" : "", c->level_count > 1 ? c->levels[1] : "",
                      c->level_count > 2   ? "\", ..."
@@ -38,10 +39,25 @@ static fen_status bad_cell(const fen_table *table, int64_t row, const char *name
                      fenp_table_place(table, row, place, sizeof place), name, problem);
 }
 
-/* Targets of row to y (one per target); *usable: none is missing. */
-static fen_status read_targets(const fenp_prep *prep, const fenp_binding *b, int64_t row, double *y,
-                               int *usable, fen_error *err)
+static fen_status read_class(const fenp_prep *prep, const fenp_binding *b, const fenp_codes *codes,
+                             int64_t row, double *y, int *usable, fen_error *err)
 {
+    const double cell = fenp_bound_cell(b, row, b->target[0]);
+    if (isinf(cell))
+        return bad_cell(b->table, row, prep->target[0], "(the target) is infinite", err);
+    *y = fenp_class_code(codes, cell);
+    *usable = !isnan(*y);
+    return *y >= 0.0 || isnan(*y)
+               ? FEN_OK
+               : bad_cell(b->table, row, prep->target[0], "(the target) is of no known class", err);
+}
+
+/* Targets of row to y (one per target); *usable: none is missing. */
+static fen_status read_targets(const fenp_prep *prep, const fenp_binding *b,
+                               const fenp_codes *codes, int64_t row, double *y, int *usable,
+                               fen_error *err)
+{
+    if (prep->class_count > 0) return read_class(prep, b, codes, row, y, usable, err);
     *usable = 1;
     for (int64_t t = 0; t < prep->targets; t++) {
         y[t] = fenp_bound_cell(b, row, b->target[t]);
@@ -91,15 +107,15 @@ fen_status fenp_enough_rows(const fenp_prep *prep, const char *title, const fenp
 }
 
 /* Fills pick, y and w with the usable rows; y has room for all rows of every target. */
-static fen_status collect(const fenp_prep *prep, const fenp_binding *b, fenp_sample *s,
-                          int64_t *pick, double *y, fen_error *err)
+static fen_status collect(const fenp_prep *prep, const fenp_binding *b, const fenp_codes *codes,
+                          fenp_sample *s, int64_t *pick, double *y, fen_error *err)
 {
     long double sum = 0.0L;
     s->n = 0;
     for (int64_t i = 0; i < b->table->rows; i++) {
-        int usable;
+        int usable = 0;
         double weight;
-        fen_status status = read_targets(prep, b, i, y + s->n * prep->targets, &usable, err);
+        fen_status status = read_targets(prep, b, codes, i, y + s->n * prep->targets, &usable, err);
         if (status == FEN_OK) status = read_weight(prep, b, i, &weight, err);
         if (status != FEN_OK) return status;
         int weighted = weight > 0.0; /* a missing weight is none */
@@ -122,22 +138,27 @@ static fen_status usable_rows(const fenp_prep *prep, const fenp_binding *binding
     const fen_table *table = binding->table;
     fen_status status = FEN_OK;
     for (int64_t t = 0; status == FEN_OK && t < prep->targets; t++)
-        status = check_target(table, binding->target[t], err);
+        status = check_target(prep, table, binding->target[t], err);
     if (status == FEN_OK && binding->weights >= 0 && table->column[binding->weights].text)
         status = fenp_fail(err, FEN_BAD_DATA,
                            "%.200s: column \"%.60s\" holds text, but weights "
                            "must be numbers >= 0",
                            fenp_table_title(table), prep->weights);
     if (status != FEN_OK) return status;
+    fenp_codes codes = { .classes = 0 };
+    if (prep->class_count > 0)
+        status = fenp_class_codes(prep, table, binding->target[0], &codes, err);
+    if (status != FEN_OK) return status;
     fenp_sample *s = fenp_sample_new(table->rows, 0, prep->targets);
     int64_t *rows = fenp_new(table->rows, sizeof *rows);
     double *y = fenp_new(fenp_bytes(table->rows, prep->targets, sizeof *y), 1);
     if (s && rows && y)
-        status = collect(prep, binding, s, rows, y, err);
+        status = collect(prep, binding, &codes, s, rows, y, err);
     else
         status = fenp_no_memory(err, fenp_bytes(table->rows, 2 * prep->targets + 2, sizeof *y),
                                 "the targets");
     free(y);
+    fenp_class_codes_free(&codes);
     if (status != FEN_OK) {
         fenp_sample_free(s);
         free(rows);

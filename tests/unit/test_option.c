@@ -11,12 +11,13 @@
 /* clang-format off */
 #define FIELD(name) { #name, offsetof(fen_options, name), sizeof ((fen_options *)0)->name }
 static const struct { const char *name; size_t offset, size; } fields[] = {
-    FIELD(format), FIELD(missing), FIELD(text), FIELD(target), FIELD(weights), FIELD(index_base),
-    FIELD(loss), FIELD(kernel), FIELD(gamma), FIELD(degree), FIELD(coef0), FIELD(lambda),
+    FIELD(format), FIELD(missing), FIELD(text), FIELD(target), FIELD(weights), FIELD(task),
+    FIELD(index_base), FIELD(loss), FIELD(nu), FIELD(multiclass), FIELD(class_weights),
+    FIELD(probability), FIELD(kernel), FIELD(gamma), FIELD(degree), FIELD(coef0), FIELD(lambda),
     FIELD(power), FIELD(smoothness), FIELD(as), FIELD(bias), FIELD(scale), FIELD(select), FIELD(engine), FIELD(approx),
     FIELD(over), FIELD(tolerance),
     FIELD(seed), FIELD(threads), FIELD(memory_limit_bytes), FIELD(time_limit_seconds),
-    FIELD(rows), FIELD(noise),
+    FIELD(scores), FIELD(rows), FIELD(noise),
 };
 /* clang-format on */
 enum { FIELDS = sizeof fields / sizeof fields[0] };
@@ -66,7 +67,11 @@ static void defaults_are_what_the_help_says(void **state)
                             fields[i].size);
     assert_string_equal(o.kernel, "gaussian");
     assert_string_equal(o.missing, "NA,N/A,?,null,NULL");
-    assert_string_equal(o.select, "loo");
+    assert_string_equal(o.select, "auto");
+    assert_string_equal(o.task, "auto");
+    assert_string_equal(o.multiclass, "ovr");
+    assert_string_equal(o.class_weights, "");
+    assert_true(o.nu == 0 && o.probability == 0 && o.scores == 0);
     assert_int_equal(o.bias, 1);
     assert_int_equal(o.degree, 3);
     assert_true(o.coef0 == 1 && o.tolerance == 1e-6 && o.noise < 0);
@@ -139,6 +144,13 @@ static void numbers(void **state)
     refuses("rows", "0", "from 1");
     refuses("index-base", "2", "from 0 to 1 or \"auto\"");
     refuses("time-limit", "-2", "greater than 0 or \"none\"");
+    accepts("nu", "0.5", &o);
+    assert_true(o.nu == 0.5);
+    accepts("nu", "1", &o);
+    accepts("nu", "none", &o);
+    assert_true(o.nu == 0);
+    refuses("nu", "1.5", "greater than 0 and at most 1 or \"none\"");
+    refuses("nu", "-0.1", "greater than 0");
 }
 
 static void bytes(void **state)
@@ -189,7 +201,13 @@ static void choices(void **state)
     refuses("approx", "fourier:3.5", "fourier:D");
     refuses("over", "gamma", "lambda, power");
     refuses("scale", "standad", "did you mean standard?");
-    refuses("as", "libsvm", "fenchel, sklearn");
+    refuses("as", "svmlight", "fenchel, sklearn, libsvm");
+    accepts("as", "libsvm", &o);
+    accepts("task", "one-class", &o);
+    accepts("multiclass", "ovo", &o);
+    accepts("select", "auto", &o);
+    refuses("task", "clasification", "did you mean classification?");
+    refuses("multiclass", "all", "ovr, ovo");
 }
 
 static void switches(void **state)
@@ -204,6 +222,11 @@ static void switches(void **state)
     accepts("no-bias", "yes", &o);
     assert_int_equal(o.bias, 0);
     refuses("no-bias", "perhaps", "takes no value");
+    assert_int_equal(fen_options_set(&o, "probability", NULL, &err), FEN_OK);
+    assert_int_equal(o.probability, 1);
+    accepts("probability", "no", &o);
+    assert_int_equal(o.probability, 0);
+    refuses("probability", "maybe", "takes no value");
 }
 
 static void values(void **state)
@@ -362,6 +385,9 @@ static void check_repeats_the_ranges(void **state)
     CHECK_REFUSES(rows = 0, "--rows");
     CHECK_REFUSES(noise = NAN, "--noise");
     CHECK_REFUSES(bias = 2, "--no-bias");
+    CHECK_REFUSES(probability = 2, "--probability");
+    CHECK_REFUSES(nu = 2, "--nu must be greater than 0 and at most 1");
+    CHECK_REFUSES(task = "guess", "--task");
     CHECK_REFUSES(index_base = 2, "--index-base");
     CHECK_REFUSES(select = "kfold:1", "--select");
     CHECK_REFUSES(kernel = "rbf", "--kernel");
@@ -379,6 +405,9 @@ static void check_refuses_null_strings(void **state)
     CHECK_REFUSES(loss = NULL, "--loss is NULL");
     CHECK_REFUSES(kernel = NULL, "--kernel is NULL");
     CHECK_REFUSES(as = NULL, "--as is NULL");
+    CHECK_REFUSES(task = NULL, "--task is NULL");
+    CHECK_REFUSES(multiclass = NULL, "--multiclass is NULL");
+    CHECK_REFUSES(class_weights = NULL, "--class-weights is NULL");
     CHECK_REFUSES(scale = NULL, "--scale is NULL");
     CHECK_REFUSES(select = NULL, "--select is NULL");
     CHECK_REFUSES(approx = NULL, "--approx is NULL");

@@ -212,7 +212,11 @@ static void bad_roles(void **state)
     o.target = "zzzzzzzzzz";
     refused(text, &o, "--target zzzzzzzzzz", "\"age\" to \"w\"");
     o.target = "class";
+    o.task = "regression";
     refused(text, &o, "column \"class\" holds text (\"g\", \"b\", ...)", "--target");
+    o.task = "auto";
+    o.target = "class,age";
+    refused_table(table_of(text), &o, FEN_BAD_CALL, "one target, not 2", "\"class\"");
     o.target = "age,1";
     refused_table(table_of(text), &o, FEN_BAD_CALL, "\"age\"", "twice");
     o.target = o.weights = "age";

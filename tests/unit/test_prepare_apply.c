@@ -108,9 +108,8 @@ static void labels(void **state)
 static void sparse(void **state)
 {
     (void)state;
-    learned l = learn_table(
-        sparse_of("1 1:3\n2 3:2\n3 1:5 3:4\n4\n"),
-        &(fen_options){ .kernel = "gaussian", .scale = "standard", .target = "", .weights = "" });
+    fen_options o = options();
+    learned l = learn_table(sparse_of("1 1:3\n2 3:2\n3 1:5 3:4\n4\n"), &o);
     assert_true(l.prep->sparse && l.prep->inputs == 3 && l.prep->input[1].constant);
     assert_int_equal(l.s->p, 2);
     double sd1 = sqrt((9 + 25) / 4.0 - 4), sd3 = sqrt((4 + 16) / 4.0 - 2.25);
@@ -130,7 +129,7 @@ static void sparse(void **state)
     free(x);
     cannot_apply(l.prep, table_of("x1\n2\n"), "no column \"x3\"", "");
     forget(&l);
-    fen_options o = options();
+    o = options();
     o.scale = "range";
     l = learn_table(sparse_of("1 1:3\n2 1:-2\n3\n"), &o);
     near(l.s->x[0], 0.6);
@@ -263,8 +262,8 @@ static void json_round_trip(void **state)
     fenp_sample_free(s);
     fenp_prep_free(back);
     forget(&l);
-    l = learn_table(sparse_of("1 1:3\n2 3:2\n3 1:5 3:4\n4\n"),
-                    &(fen_options){ .kernel = "gaussian", .scale = "standard" });
+    o.weights = "";
+    l = learn_table(sparse_of("1 1:3\n2 3:2\n3 1:5 3:4\n4\n"), &o);
     back = through_json(l.prep);
     assert_true(back->sparse && !back->precomputed && !back->weights);
     double *x = apply(back, sparse_of("1 1:3\n2 3:2\n3 1:5 3:4\n4\n"));
