@@ -7,7 +7,11 @@ extern "C" {
 #endif
 
 /* ---- loss: v(t) = loss(y, t), convex in t ------------------------------------ */
-typedef struct fen_parameter { const char *name; double low, high, initial; } fen_parameter;
+typedef struct fen_parameter {
+    const char *name;
+    double low, high, initial;
+    int    from_low;         /* 1: low itself is allowed; high never is                 */
+} fen_parameter;
 typedef enum fen_labels {
     FEN_NUMBERS,             /* y is any number                                        */
     FEN_SIGNS                /* y is -1 or +1, and t says yes or no by its sign         */
@@ -17,10 +21,8 @@ typedef struct fen_piece { double curvature, linear, kink, low, high; } fen_piec
 
 typedef struct fen_loss {
     const char *name, *help;
-    fen_parameter parameter;                       /* name NULL: the loss has none;
-                                                      par[0] must lie strictly between
-                                                      low and high, or on an end that
-                                                      initial may take                 */
+    fen_parameter parameter;                       /* par[0]; name NULL: the loss
+                                                      has none                         */
     fen_labels labels;
     double smoothness;                             /* Lipschitz constant of v' at most;
                                                       0: v is not smooth               */

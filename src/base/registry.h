@@ -12,4 +12,15 @@ const fen_penalty   *fenp_find_penalty(const char *name);
 const fen_kernel    *fenp_find_kernel(const char *name);
 const fen_format    *fenp_find_format(const char *name);
 const fen_generator *fenp_find_generator(const char *name);
+
+/* The loss and its parameters as text says: "pinball:0.1,0.9" gives two; none written: the
+ * initial one; "eps:auto", "sqeps:auto": NaN, the level of the noise decides (data/noise.h).
+ * auto: square for numbers, logistic for classes. classes 0: a loss of signs is refused. */
+enum { FENP_PARAMETERS_MAX = 32 };
+typedef struct fenp_loss_choice {
+    const fen_loss *loss;
+    int    count;              /* 1 at least                                            */
+    double par[FENP_PARAMETERS_MAX];
+} fenp_loss_choice;
+fen_status fenp_parse_loss(const char *text, int classes, fenp_loss_choice *out, fen_error *err);
 #endif

@@ -6,32 +6,29 @@
  * labels +1. The model, the solvers and the certificate call outputs "targets". */
 #ifndef FENP_OUTPUTS_H
 #define FENP_OUTPUTS_H
+#include "base/registry.h"
 #include "data/prepare.h"
 
 typedef struct fenp_output {
-    int64_t column;            /* of prep->target                                       */
+    int64_t column;            /* of prep->target; -1: one class, all labels are +1     */
     int64_t plus, minus;       /* classes; minus -1: all others; both -1: no classes    */
     double  par;               /* of the loss                                           */
     double  sigmoid[2];        /* probability of plus = 1/(1 + exp(s[0] score + s[1]));
                                   0, 0: there is none                                   */
 } fenp_output;
 
-/* The loss and its parameters as o->loss says: "pinball:0.1,0.9" gives two. auto: square for
- * numbers, logistic for classes. */
-enum { FENP_PARAMETERS_MAX = 32 };
-typedef struct fenp_loss_choice {
-    const fen_loss *loss;
-    int    count;              /* 1 at least                                            */
-    double par[FENP_PARAMETERS_MAX];
-} fenp_loss_choice;
-fen_status fenp_parse_loss(const char *text, int classes, fenp_loss_choice *out, fen_error *err);
+/* fenp_parse_loss with what the task and --nu ask of it: one-class means hinge, and auto with a
+ * price eps or hinge. */
+fen_status fenp_choose_loss(const fenp_prep *prep, const fen_options *o, fenp_loss_choice *out,
+                            fen_error *err);
 
 /* The outputs that prep and o lead to (free() them), and sample->y (class codes 0, 1, ... or
  * numbers of every column on entry) replaced by their labels: outputs x n, +1 and -1 and, for
- * rows that a pair does not concern, 0. Class weights go into sample->w and weight_sum. */
+ * rows that a pair does not concern, 0. Class weights go into sample->w and weight_sum, and to
+ * *weights (may be NULL; free() them; *weights NULL: all 1). */
 fen_status fenp_outputs_make(const fenp_prep *prep, const fen_options *o,
                              const fenp_loss_choice *loss, fenp_sample *sample,
-                             fenp_output **outputs, fen_error *err);
+                             fenp_output **outputs, double **weights, fen_error *err);
 /* The same labels for outputs that are known (verify). weights: of the classes, or NULL. */
 fen_status fenp_outputs_apply(const fenp_output *outputs, int64_t count, const double *weights,
                               fenp_sample *sample, fen_error *err);
@@ -39,4 +36,8 @@ fen_status fenp_outputs_apply(const fenp_output *outputs, int64_t count, const d
  * below 1: terms are left out, none is raised. */
 void       fenp_output_weights(const fen_loss *loss, const double *y, const double *w, int64_t n,
                                double *out);
+/* The class that the scores of all outputs speak for: by sign, the largest of one against the
+ * rest, or most votes (of equal votes the larger sum of scores). */
+int64_t    fenp_outputs_decide(const fenp_output *outputs, int64_t count, int64_t classes,
+                               const double *scores);
 #endif

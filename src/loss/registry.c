@@ -2,7 +2,11 @@
 #include <string.h>
 #include "base/registry.h"
 
-#define LOSSES(X) X(square)
+/* clang-format off */
+#define LOSSES(X)                                                          \
+    X(square) X(absolute) X(eps) X(sqeps) X(huber) X(pinball) X(tube)      \
+    X(hinge) X(sqhinge) X(logistic)
+/* clang-format on */
 
 #define DECLARE(name) extern const fen_loss fenp_loss_##name;
 LOSSES(DECLARE)
