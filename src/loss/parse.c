@@ -59,6 +59,9 @@ static fen_status unknown(const char *text, const char *name, fen_error *err)
             used += (size_t)snprintf(known + used, sizeof known - used, ", %s", names[i]);
     }
     const char *ours = translate(name), *near = ours ? ours : fenp_nearest(name, names);
+    if (strcmp(name, "auto") == 0)
+        return fenp_fail(err, FEN_BAD_CALL, "--loss \"%.64s\" is unknown; auto takes no value",
+                         text);
     if (near)
         return fenp_fail(err, FEN_BAD_CALL, "--loss \"%.64s\" is unknown; did you mean %s?", text,
                          near);
