@@ -1,0 +1,13 @@
+/* noise.h -- how much of a target is noise, and how wide a tube it asks for */
+#ifndef FENP_NOISE_H
+#define FENP_NOISE_H
+#include "data/prepare.h"
+
+/* Standard deviation of the noise in row `target` of sample->y. square: x is a kernel matrix,
+ * whose distances are taken. seed: which rows, where there are too many for all pairs. */
+fen_status fenp_noise_level(const fenp_sample *sample, int64_t target, int square, uint64_t seed,
+                            double *sigma, fen_error *err);
+/* 3 sigma sqrt(log n / n), n = repetitions of rows: the epsilon of eps:auto. */
+fen_status fenp_noise_epsilon(const fenp_sample *sample, int64_t target, int square, uint64_t seed,
+                              double *epsilon, fen_error *err);
+#endif
