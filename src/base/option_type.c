@@ -13,6 +13,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "base/option.h"
+#include "base/registry.h"
 #include "base/text.h"
 
 /* ---- ranges ----------------------------------------------------------------- */
@@ -130,7 +131,6 @@ static const char *translate(const choices *c, const char *text)
         { "rbf", "gaussian" },
         { "poly", "polynomial" },
         { "laplacian", "laplace1" },
-        { "mse", "square" },
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         for (int32_t j = 0; j < c->count && strcmp(words[i][0], text) == 0; j++)
@@ -177,6 +177,26 @@ static fen_status check_choice(const fenp_option *r, const void *field, fen_erro
     const char *again;
     fen_status status = check_text(r, field, err);
     return status ? status : set_choice(r, &again, *(const char *const *)field, err);
+}
+
+/* ---- the loss: NAME, NAME:VALUE or NAME:VALUE,VALUE ------------------------------ */
+
+/* Whether it fits the targets is seen when they are known. */
+static fen_status set_loss(const fenp_option *r, void *field, const char *text, fen_error *err)
+{
+    fenp_loss_choice parsed;
+    const int classes = 1;
+    (void)r;
+    fen_status status = fenp_parse_loss(text, classes, &parsed, err);
+    if (!status) *(const char **)field = text;
+    return status;
+}
+
+static fen_status check_loss(const fenp_option *r, const void *field, fen_error *err)
+{
+    const char *again;
+    fen_status status = check_text(r, field, err);
+    return status ? status : set_loss(r, &again, *(const char *const *)field, err);
 }
 
 /* ---- numbers ------------------------------------------------------------------- */
@@ -410,6 +430,7 @@ static fen_status check_values(const fenp_option *r, const void *field, fen_erro
 /* clang-format off */
 const fenp_option_type fenp_text_type   = { set_text,   check_text };
 const fenp_option_type fenp_choice_type = { set_choice, check_choice };
+const fenp_option_type fenp_loss_type   = { set_loss,   check_loss };
 const fenp_option_type fenp_int32_type  = { set_int32,  check_int32 };
 const fenp_option_type fenp_int64_type  = { set_int64,  check_int64 };
 const fenp_option_type fenp_seed_type   = { set_seed,   check_seed };
