@@ -6,6 +6,7 @@
  * Rows pass in slabs, so that besides the scores only a slab of features and a tile of
  * the kernel matrix exist at any time. 2 n p flops per row, 2 p targets if linear. */
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
@@ -45,13 +46,14 @@ static fen_status linear_scores(const fen_model *m, const double *x, int64_t row
 static fen_status kernel_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
                                 const fenp_task *task, fen_error *err)
 {
-    double *coef = fenp_new(m->targets * m->n, sizeof *coef);
+    double *coef = fenp_new(m->targets * m->kept, sizeof *coef);
     if (!coef)
-        return fenp_no_memory(err, fenp_bytes(m->targets, m->n, sizeof *coef), "the coefficients");
+        return fenp_no_memory(err, fenp_bytes(m->targets, m->kept, sizeof *coef),
+                              "the coefficients");
     for (int64_t t = 0; t < m->targets; t++)
-        for (int64_t i = 0; i < m->n; i++)
-            coef[t * m->n + i] = m->coef_scale[t] * m->dual[t * m->n + i];
-    fen_view points = { x, rows, m->p, m->p }, centres = { m->inputs, m->n, m->p, m->p };
+        for (int64_t i = 0; i < m->kept; i++)
+            coef[t * m->kept + i] = m->coef_scale[t] * m->dual[t * m->kept + i];
+    fen_view points = { x, rows, m->p, m->p }, centres = { m->inputs, m->kept, m->p, m->p };
     fen_status status =
         fenp_gram_times(&m->kernel, points, centres, coef, m->targets, scores, task, err);
     free(coef);
@@ -118,6 +120,8 @@ static fen_status score_slabs(const fen_model *m, const raw *rows, int64_t count
         if (status == FEN_OK)
             status = fenp_model_scores(m, x, next - first, scores + first * m->targets, &part, err);
     }
+    if (status == FEN_OK && fenp_model_is_one_class(m)) /* 0 is the edge */
+        for (int64_t i = 0; i < count; i++) scores[i] -= m->output[0].par;
     return status;
 }
 
@@ -152,18 +156,28 @@ fen_status fen_predict(const fen_model *model, fen_view inputs, double *scores, 
     return score(model, &rows, inputs.rows, scores, &task, err);
 }
 
+/* Labels by target columns, found, become labels by outputs. */
+static void spread_labels(const fen_model *m, int64_t rows, const double *found, double *labels)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t t = 0; t < m->targets; t++) {
+            const int64_t column = m->output[t].column;
+            labels[i * m->targets + t] = column < 0 ? NAN : found[i * m->prep->targets + column];
+        }
+}
+
 /* Both outputs stay as they were unless everything went well. */
 static fen_status score_and_label(const fen_model *m, const fen_table *table, double *scores,
                                   double *labels, const fenp_task *task, fen_error *err)
 {
     raw rows = { .table = table };
     if (!labels) return score(m, &rows, table->rows, scores, task, err);
-    int64_t bytes = fenp_bytes(table->rows, m->targets, sizeof(double));
+    int64_t bytes = fenp_bytes(table->rows, m->prep->targets, sizeof(double));
     double *found = fenp_new(bytes, 1);
     if (!found) return fenp_no_memory(err, bytes, "the labels");
     fen_status status = fenp_prep_labels(m->prep, table, found, err);
     if (status == FEN_OK) status = score(m, &rows, table->rows, scores, task, err);
-    if (status == FEN_OK) memcpy(labels, found, (size_t)bytes);
+    if (status == FEN_OK) spread_labels(m, table->rows, found, labels);
     free(found);
     return status;
 }

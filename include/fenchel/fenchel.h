@@ -233,11 +233,23 @@ FEN_API const char *fen_model_target_name(const fen_model *model, int64_t target
 FEN_API fen_certificate fen_model_certificate(const fen_model *model, int64_t target);
 /* Everything worth knowing as one JSON object (what `fenchel fit --json` prints). */
 FEN_API fen_status fen_model_json(const fen_model *model, char **json, fen_error *err);
-/* Raw numeric rows, columns as at training: scores is rows x targets. */
+/* Classes: their labels as written in the training file, sorted. 0: the model predicts numbers
+ * (or is of one class: rows are inside, score >= 0, or outside). */
+FEN_API int64_t     fen_model_classes(const fen_model *model);
+FEN_API const char *fen_model_class(const fen_model *model, int64_t k);
+FEN_API int         fen_model_has_probabilities(const fen_model *model);
+/* Raw numeric rows, columns as at training: scores is rows x targets. A target is a column, a
+ * quantile of one, a class against the rest, or a pair of classes; fen_decide says what the
+ * scores of all of them amount to. */
 FEN_API fen_status fen_predict(const fen_model *model, fen_view inputs,
                                double *scores, fen_error *err);
-/* Columns matched by name in any order. labels (may be NULL) receives the targets
- * found in the table, NaN where a cell or the whole column is missing. */
+/* codes: the class of every row; of a model of one class 1 (inside) or -1. probabilities (may
+ * be NULL): rows x classes. */
+FEN_API fen_status fen_decide(const fen_model *model, const double *scores, int64_t rows,
+                              int64_t *codes, double *probabilities, fen_error *err);
+/* Columns matched by name in any order. labels (may be NULL, rows x targets) receives the
+ * targets found in the table, NaN where a cell or the whole column is missing. Labels of
+ * classes are their places 0, 1, ..., -1 for one that training did not have. */
 FEN_API fen_status fen_predict_table(const fen_model *model, const fen_table *table,
                                      const fen_options *o, double *scores,
                                      double *labels, fen_error *err);

@@ -36,6 +36,10 @@ fen_status fenp_outputs_apply(const fenp_output *outputs, int64_t count, const d
  * below 1: terms are left out, none is raised. */
 void       fenp_output_weights(const fen_loss *loss, const double *y, const double *w, int64_t n,
                                double *out);
+/* "y", "y at 0.9" where there are several parameters, "red" against the rest, "red or blue" of a
+ * pair, "one class". */
+void       fenp_output_name(const fenp_prep *prep, const fenp_output *outputs, int64_t count,
+                            int64_t t, char *out, int64_t size);
 /* The class that the scores of all outputs speak for: by sign, the largest of one against the
  * rest, or most votes (of equal votes the larger sum of scores). */
 int64_t    fenp_outputs_decide(const fenp_output *outputs, int64_t count, int64_t classes,

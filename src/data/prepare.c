@@ -33,6 +33,7 @@ void fenp_prep_free(fenp_prep *prep)
     for (int64_t t = 0; t < prep->targets; t++) free(prep->target[t]);
     for (int64_t k = 0; k < prep->class_count; k++) free(prep->classes[k]);
     free(prep->classes);
+    free(prep->class_rows);
     free(prep->input);
     free(prep->target);
     free(prep->weights);

@@ -46,6 +46,7 @@ typedef struct fenp_prep {
     int64_t class_count;         /* 0: the targets are numbers                        */
     char  **classes;             /* labels as written, in sorted order (numbers by
                                     size); sample->y holds their places 0, 1, ...     */
+    int64_t *class_rows;         /* how many of the training rows are of each         */
     char   *weights;             /* name of the weight column, or NULL                */
     int     sparse;              /* absent columns of a sparse file are zeros         */
     int     precomputed;

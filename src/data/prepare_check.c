@@ -13,7 +13,10 @@ static int copy_classes(const fenp_prep *prep, fenp_prep *copy)
 {
     if (prep->class_count == 0) return 0;
     copy->classes = fenp_new_zeroed(prep->class_count, sizeof *copy->classes);
-    if (!copy->classes) return -1;
+    copy->class_rows = fenp_new(prep->class_count, sizeof *copy->class_rows);
+    if (!copy->classes || !copy->class_rows) return -1;
+    memcpy(copy->class_rows, prep->class_rows,
+           (size_t)prep->class_count * sizeof *copy->class_rows);
     for (; copy->class_count < prep->class_count; copy->class_count++) {
         char *label = fenp_strdup(prep->classes[copy->class_count]);
         if (!label) return -1;

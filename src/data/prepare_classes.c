@@ -1,16 +1,18 @@
 /* prepare_classes.c -- targets that are classes
  *
- * What a target is: text is classes; so are numbers with exactly two values; any numbers are
- * with --task classification. Only rows that can be used count. Classes are sorted, numbers by
+ * What a target is: text is classes; so are numbers with exactly two values, unless --loss names
+ * a loss of numbers; any numbers are with --task classification. Only rows that can be used count. Classes are sorted, numbers by
  * size and text bytewise, and kept as they are written (numbers in their shortest form).
  * A label is found by its text, else by its value: a file may write 1 as 1.0, and have further
  * labels in its column, which make text of the numbers.
  * Cost: a pass over the target, with a binary search among at most 1000 values. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/registry.h"
 #include "base/text.h"
 #include "data/prepare_parts.h"
 
@@ -76,6 +78,7 @@ double fenp_class_code(const fenp_codes *codes, double cell)
 /* Distinct values in ascending order; codes of levels, where the column is text. */
 typedef struct values {
     double at[FENP_CLASSES_MAX + 1];
+    int64_t rows[FENP_CLASSES_MAX + 1]; /* that have each of them */
     int64_t count;
 } values;
 
@@ -92,6 +95,16 @@ static int64_t place_of(const values *v, double value)
     return low;
 }
 
+static void insert(values *v, int64_t at, double value)
+{
+    const size_t behind = (size_t)(v->count - at);
+    memmove(v->at + at + 1, v->at + at, behind * sizeof *v->at);
+    memmove(v->rows + at + 1, v->rows + at, behind * sizeof *v->rows);
+    v->at[at] = value;
+    v->rows[at] = 0;
+    v->count++;
+}
+
 /* Values of usable rows; stops beyond most of them. */
 static void gather(const fenp_prep *prep, const fenp_binding *b, int64_t most, values *v)
 {
@@ -100,16 +113,23 @@ static void gather(const fenp_prep *prep, const fenp_binding *b, int64_t most, v
         if (!isfinite(cell) || (prep->weights && !(fenp_bound_cell(b, i, b->weights) > 0.0)))
             continue;
         const int64_t at = place_of(v, cell);
-        if (at < v->count && v->at[at] == cell) continue;
-        memmove(v->at + at + 1, v->at + at, (size_t)(v->count - at) * sizeof *v->at);
-        v->at[at] = cell;
-        v->count++;
+        if (at == v->count || v->at[at] != cell) insert(v, at, cell);
+        v->rows[at]++;
     }
 }
 
-static int bytewise(const void *a, const void *b)
+/* In the order of their texts: few at a time, so that a simple sort will do. */
+static void sort_codes(const fenp_column *c, values *v)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    for (int64_t i = 1; i < v->count; i++)
+        for (int64_t j = i;
+             j > 0 && strcmp(c->levels[(int64_t)v->at[j]], c->levels[(int64_t)v->at[j - 1]]) < 0;
+             j--) {
+            const double code = v->at[j];
+            const int64_t rows = v->rows[j];
+            v->at[j] = v->at[j - 1], v->rows[j] = v->rows[j - 1];
+            v->at[j - 1] = code, v->rows[j - 1] = rows;
+        }
 }
 
 static fen_status keep(fenp_prep *prep, const fen_table *table, int64_t column, const values *v,
@@ -118,17 +138,18 @@ static fen_status keep(fenp_prep *prep, const fen_table *table, int64_t column, 
     const fenp_column *c = &table->column[column];
     fen_status status = FEN_OK;
     prep->classes = fenp_new_zeroed(v->count, sizeof *prep->classes);
-    if (!prep->classes) return fenp_no_memory(err, 8 * v->count, "the classes");
+    prep->class_rows = fenp_new(v->count, sizeof *prep->class_rows);
+    if (!prep->classes || !prep->class_rows)
+        return fenp_no_memory(err, 16 * v->count, "the classes");
     for (int64_t k = 0; status == FEN_OK && k < v->count; k++) {
         char number[33];
         if (!c->text) number[fenp_print_double(v->at[k], number)] = '\0';
         status =
             fenp_copy_name(fenp_table_title(table), c->text ? c->levels[(int64_t)v->at[k]] : number,
                            &prep->classes[k], err);
+        prep->class_rows[k] = v->rows[k];
         if (status == FEN_OK) prep->class_count++;
     }
-    if (status == FEN_OK && c->text)
-        qsort(prep->classes, (size_t)prep->class_count, sizeof *prep->classes, bytewise);
     return status;
 }
 
@@ -153,7 +174,17 @@ static int64_t text_target(const fenp_prep *prep, const fenp_binding *b)
     return -1;
 }
 
-static fen_status find(fenp_prep *prep, const fenp_binding *b, int asked, fen_error *err)
+/* A loss that was asked for by name and measures numbers makes numbers of two values. */
+static int measures_numbers(const char *text)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
+    const fen_loss *loss = fenp_find_loss(name);
+    return loss && loss->labels == FEN_NUMBERS;
+}
+
+static fen_status find(fenp_prep *prep, const fenp_binding *b, const fen_options *o, int asked,
+                       fen_error *err)
 {
     const int64_t text = text_target(prep, b);
     values v = { .count = 0 };
@@ -164,6 +195,7 @@ static fen_status find(fenp_prep *prep, const fenp_binding *b, int asked, fen_er
                          (long long)prep->targets, prep->target[text < 0 ? 0 : text],
                          asked ? "" : ", or columns of numbers");
     if (prep->targets > 1 || b->target[0] < 0) return FEN_OK;
+    if (!asked && text < 0 && measures_numbers(o->loss)) return FEN_OK;
     const int64_t most = asked || text >= 0 ? FENP_CLASSES_MAX : 2;
     gather(prep, b, most, &v);
     if (most == 2 && v.count != 2) return FEN_OK;
@@ -172,6 +204,7 @@ static fen_status find(fenp_prep *prep, const fenp_binding *b, int asked, fen_er
                          "%.200s: column \"%.60s\" has more than %d different values, too many for "
                          "classes; choose another with --target",
                          fenp_table_title(b->table), prep->target[0], FENP_CLASSES_MAX);
+    if (text >= 0) sort_codes(&b->table->column[b->target[0]], &v);
     const fen_status status = keep(prep, b->table, b->target[0], &v, err);
     return status == FEN_OK ? check_count(prep, b->table, err) : status;
 }
@@ -185,7 +218,7 @@ fen_status fenp_prep_find_classes(fenp_prep *prep, const fen_table *table, const
     fenp_binding binding;
     fen_status status = fenp_bind(prep, table, 1, &binding, err);
     if (status != FEN_OK) return status;
-    status = find(prep, &binding, asked, err);
+    status = find(prep, &binding, o, asked, err);
     fenp_unbind(&binding);
     return status;
 }

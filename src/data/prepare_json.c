@@ -1,7 +1,8 @@
 /* prepare_json.c -- the preparation in words, for the model file
  *
  *   { "sparse": false, "precomputed": false, "scaling": "standard",
- *     "targets": ["y"], "classes": ["no", "yes"], "weights": null,
+ *     "targets": ["y"], "classes": ["no", "yes"], "class_rows": [40, 60],
+ *     "weights": null,
  *     "inputs": [ { "name": "age" }, { "name": "rooms", "gaps": true },
  *                 { "name": "year", "constant": true },
  *                 { "name": "colour", "levels": ["red", "blue"] } ] }
@@ -29,6 +30,17 @@ static json_t *strings(char **text, int64_t count)
     json_t *array = json_array();
     for (int64_t i = 0; array && i < count; i++)
         if (json_array_append_new(array, fenp_json_string(text[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static json_t *integers(const int64_t *at, int64_t count)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; array && i < count; i++)
+        if (json_array_append_new(array, json_integer(at[i])) != 0) {
             json_decref(array);
             return NULL;
         }
@@ -67,7 +79,8 @@ json_t *fenp_prep_to_json(const fenp_prep *prep)
         set(object, "scaling", json_string(prep->scaling)) &&
         set(object, "targets", strings(prep->target, prep->targets)) &&
         (prep->class_count == 0 ||
-         set(object, "classes", strings(prep->classes, prep->class_count))) &&
+         (set(object, "classes", strings(prep->classes, prep->class_count)) &&
+          set(object, "class_rows", integers(prep->class_rows, prep->class_count)))) &&
         set(object, "weights", prep->weights ? fenp_json_string(prep->weights) : json_null()) &&
         set(object, "inputs", inputs_to_json(prep)))
         return object;
@@ -152,16 +165,22 @@ static fen_status read_names(const json_t *json, const json_t *targets, fenp_pre
 
 static fen_status read_classes(const json_t *json, fenp_prep *prep, fen_error *err)
 {
-    const int64_t count = (int64_t)json_array_size(json);
+    const json_t *labels = json_object_get(json, "classes");
+    const json_t *rows = json_object_get(json, "class_rows");
+    const int64_t count = (int64_t)json_array_size(labels);
     fen_status status = FEN_OK;
-    if (!json) return FEN_OK;
+    if (!labels && !rows) return FEN_OK;
     if (count < 2 || count > FENP_CLASSES_MAX || prep->targets != 1)
         return damaged("the classes are not two to 1000 of one target", err);
+    if (json_array_size(rows) != (size_t)count)
+        return damaged("the rows are not counted by classes", err);
     prep->classes = fenp_new_zeroed(count, sizeof *prep->classes);
-    if (!prep->classes) return fenp_no_memory(err, 8 * count, "the classes");
+    prep->class_rows = fenp_new_zeroed(count, sizeof *prep->class_rows);
+    if (!prep->classes || !prep->class_rows) return fenp_no_memory(err, 16 * count, "the classes");
     for (int64_t k = 0; status == FEN_OK && k < count; k++) {
-        status = read_string(json_array_get(json, (size_t)k), "a class is not a text",
+        status = read_string(json_array_get(labels, (size_t)k), "a class is not a text",
                              &prep->classes[k], err);
+        prep->class_rows[k] = json_integer_value(json_array_get(rows, (size_t)k));
         if (status == FEN_OK) prep->class_count++;
     }
     return status;
@@ -180,7 +199,7 @@ fen_status fenp_prep_from_json(const json_t *json, const double *fill, const dou
         return fenp_no_memory(err, (int64_t)(json_array_size(inputs) * sizeof(fenp_input)),
                               "the preparation");
     fen_status status = read_names(json, targets, prep, err);
-    if (status == FEN_OK) status = read_classes(json_object_get(json, "classes"), prep, err);
+    if (status == FEN_OK) status = read_classes(json, prep, err);
     for (int64_t i = 0; status == FEN_OK && i < prep->inputs; i++) {
         prep->input[i].fill = fill[i];
         prep->input[i].center = center[i];

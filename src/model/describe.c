@@ -89,16 +89,74 @@ static json_t *lambda2(const fen_model *m, int64_t t)
 }
 static json_t *train_rmse(const fen_model *m, int64_t t)
 {
-    int squares = strcmp(m->loss->name, "square") == 0;
+    int squares = strcmp(m->loss->name, "square") == 0 && m->output[t].plus < 0;
     return squares ? fenp_json_number(sqrt(m->certificate[t].mean_loss)) : json_null();
+}
+
+static json_t *loss_parameter(const fen_model *m, int64_t t)
+{
+    return fenp_json_number(m->loss->parameter.name ? m->output[t].par : NAN);
 }
 
 /* --- the parts ------------------------------------------------------------------------ */
 
 static int set_size(json_t *out, const fen_model *m)
 {
-    return set_integer(out, "n", m->n) | set_integer(out, "d", m->p) |
+    const char *task = fenp_model_is_one_class(m) ? "one-class"
+                       : m->prep->class_count > 0 ? "classification"
+                                                  : "regression";
+    return set_text(out, "task", task) | set_integer(out, "n", m->n) | set_integer(out, "d", m->p) |
            set_integer(out, "inputs", m->prep->inputs);
+}
+
+/* --- classes and outputs -------------------------------------------------------------- */
+
+static json_t *class_entry(const fen_model *m, int64_t k)
+{
+    json_t *entry = json_object();
+    int failed = set_text(entry, "label", m->prep->classes[k]) |
+                 set_integer(entry, "rows", m->prep->class_rows[k]) |
+                 set_number(entry, "weight", m->class_weights ? m->class_weights[k] : 1);
+    return unless(failed, entry);
+}
+
+/* A label, or nothing where there is none. */
+static json_t *label(const fen_model *m, int64_t k)
+{
+    return k < 0 ? json_null() : fenp_json_string(m->prep->classes[k]);
+}
+
+static json_t *output_entry(const fen_model *m, int64_t t)
+{
+    const fenp_output *o = &m->output[t];
+    const int fitted = o->sigmoid[0] != 0.0 || o->sigmoid[1] != 0.0;
+    json_t *entry = json_object(), *sigmoid = fitted ? json_array() : json_null();
+    int failed = json_object_set_new(entry, "target",
+                                     o->column < 0 ? json_null()
+                                                   : fenp_json_string(m->prep->target[o->column])) |
+                 json_object_set_new(entry, "plus", label(m, o->plus)) |
+                 json_object_set_new(entry, "minus", label(m, o->minus)) |
+                 json_object_set_new(entry, "parameter", loss_parameter(m, t));
+    for (int i = 0; fitted && i < 2; i++)
+        failed |= json_array_append_new(sigmoid, fenp_json_number(o->sigmoid[i]));
+    failed |= json_object_set_new(entry, "sigmoid", sigmoid);
+    return unless(failed, entry);
+}
+
+static json_t *list(const fen_model *m, int64_t count, per_target entry)
+{
+    json_t *array = json_array();
+    int failed = array == NULL;
+    for (int64_t k = 0; !failed && k < count; k++)
+        failed = json_array_append_new(array, entry(m, k));
+    return unless(failed, array);
+}
+
+static int set_classes(json_t *out, const fen_model *m)
+{
+    if (m->prep->class_count == 0) return 0;
+    return json_object_set_new(out, "classes", list(m, m->prep->class_count, class_entry)) |
+           json_object_set_new(out, "probabilities", json_boolean(fen_model_has_probabilities(m)));
 }
 
 static int set_approx(json_t *out, const fen_model *m)
@@ -116,7 +174,8 @@ static int set_objective(json_t *out, const fen_model *m)
     fenp_model_objective(m, words, sizeof words);
     json_t *bias = m->bias ? fenp_json_numbers(m->offset, m->targets) : json_null();
     int failed = set_text(out, "objective", words) | set_text(out, "loss", m->loss->name) |
-                 set_text(out, "kernel", k->name) |
+                 set_each(out, "loss_parameter", m, loss_parameter) |
+                 set_number(out, "nu", m->nu > 0 ? m->nu : NAN) | set_text(out, "kernel", k->name) |
                  set_number(out, "gamma", k->uses_gamma ? m->kernel.par.gamma : NAN);
     if (k->uses_degree) failed |= set_number(out, "degree", m->kernel.par.degree);
     if (k->uses_coef0) failed |= set_number(out, "coef0", m->kernel.par.coef0);
@@ -131,7 +190,14 @@ static int set_certificate(json_t *out, const fen_model *m)
            set_each(out, "dual", m, dual) | set_each(out, "gap", m, gap) |
            set_each(out, "relative_gap", m, relative_gap) | set_each(out, "verdict", m, verdict) |
            set_each(out, "stationarity", m, stationarity) | set_each(out, "null", m, null) |
-           set_each(out, "mean_loss", m, mean_loss) | set_each(out, "train_rmse", m, train_rmse);
+           set_each(out, "mean_loss", m, mean_loss) | set_each(out, "train_rmse", m, train_rmse) |
+           set_number(out, "train_error", m->train_error);
+}
+
+/* Rows that a prediction needs. */
+static int set_support(json_t *out, const fen_model *m)
+{
+    return m->dual ? set_integer(out, "support", m->kept) : 0;
 }
 
 static int set_origin(json_t *out, const fen_model *m)
@@ -165,13 +231,11 @@ int fenp_selection_json(json_t *out, const fenp_selection *s)
            set_integer(out, "score_rows", s->rows) | json_object_set_new(out, "grid", grid(s));
 }
 
-static json_t *target_names(const fen_model *m)
+static json_t *target_name(const fen_model *m, int64_t t)
 {
-    json_t *names = json_array();
-    int failed = names == NULL;
-    for (int64_t t = 0; !failed && t < m->targets; t++)
-        failed = json_array_append_new(names, fenp_json_string(m->prep->target[t]));
-    return unless(failed, names);
+    char name[512];
+    fenp_output_name(m->prep, m->output, m->targets, t, name, sizeof name);
+    return fenp_json_string(name);
 }
 
 /* --- features: names, and the weights of a linear model -------------------------------- */
@@ -244,7 +308,9 @@ fen_status fen_model_json(const fen_model *model, char **json, fen_error *err)
     json_t *out = json_object();
     int failed = set_size(out, model) | set_objective(out, model) | set_certificate(out, model) |
                  fenp_selection_json(out, &model->selection) | set_origin(out, model) |
-                 json_object_set_new(out, "targets", target_names(model));
+                 set_classes(out, model) | set_support(out, model) |
+                 json_object_set_new(out, "outputs", list(model, model->targets, output_entry)) |
+                 json_object_set_new(out, "targets", list(model, model->targets, target_name));
     if (!model->prep->precomputed) /* whose features are the training rows */
         failed |= set_features(out, model);
     return fenp_json_text(unless(failed, out), json, err);

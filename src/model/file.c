@@ -1,4 +1,5 @@
 /* file.c -- the arrays of a model file: one list, followed by save.c and load.c alike */
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,23 +22,38 @@ static void matrix(fenp_file *file, const char *name, int64_t rows, int64_t cols
     if (at) file->array[file->count++] = (fenp_array){ name, 2, { rows, cols }, at, finite };
 }
 
-fen_status fenp_file_open(const fen_model *m, int64_t inputs, fenp_file *file, fen_error *err)
+static int make_copies(const fen_model *m, fenp_file *file)
 {
-    *file = (fenp_file){ .inputs = inputs };
-    int64_t certificates = fenp_bytes(m->targets, FENP_CERTIFICATE_NUMBERS, 1);
+    const int64_t inputs = file->size.inputs;
+    const int before = file->size.before;
     file->fill = fenp_new(inputs, sizeof(double));
     file->center = fenp_new(inputs, sizeof(double));
     file->scale = fenp_new(inputs, sizeof(double));
-    file->certificate = fenp_new(certificates, sizeof(double));
-    if (!file->fill || !file->center || !file->scale || !file->certificate) {
+    file->certificate = fenp_new(fenp_bytes(m->targets, FENP_CERTIFICATE_NUMBERS, 8), 1);
+    if (!before) file->outputs = fenp_new(fenp_bytes(m->targets, FENP_OUTPUT_NUMBERS, 8), 1);
+    if (m->support) file->support = fenp_new(m->kept, sizeof(double));
+    return file->fill && file->center && file->scale && file->certificate &&
+                   (before || file->outputs) && (!m->support || file->support)
+               ? 0
+               : -1;
+}
+
+fen_status fenp_file_open(const fen_model *m, fenp_file_size size, fenp_file *file, fen_error *err)
+{
+    const int64_t inputs = size.inputs;
+    *file = (fenp_file){ .size = size };
+    if (make_copies(m, file) != 0) {
         fenp_file_close(file);
         return fenp_no_memory(err, fenp_bytes(inputs, 3, sizeof(double)), "the scaling");
     }
-    matrix(file, "inputs", m->n, m->p, m->inputs, 1);
+    matrix(file, "inputs", m->kept, m->p, m->inputs, 1);
     matrix(file, "weights", m->targets, m->p, m->weights, 1);
     matrix(file, "frequencies", m->approx.columns / 2, m->p, m->frequencies, 1);
     matrix(file, "feature_weights", m->targets, m->approx.columns, m->feature_weights, 1);
-    matrix(file, "dual", m->targets, m->n, m->dual, 1);
+    matrix(file, "dual", m->targets, m->kept, m->dual, 1);
+    if (m->support) vector(file, "support", m->kept, file->support, 1);
+    matrix(file, "outputs", m->targets, FENP_OUTPUT_NUMBERS, file->outputs, 1);
+    if (m->class_weights) vector(file, "class_weights", size.classes, m->class_weights, 1);
     vector(file, "coef_scale", m->targets, m->coef_scale, 1);
     vector(file, "offset", m->targets, m->offset, 1);
     matrix(file, "tangents", m->targets * m->tangent_count,
@@ -56,12 +72,28 @@ void fenp_file_close(fenp_file *file)
     free(file->center);
     free(file->scale);
     free(file->certificate);
+    free(file->outputs);
+    free(file->support);
     *file = (fenp_file){ 0 };
+}
+
+/* ---- copies ------------------------------------------------------------------------------ */
+
+static void take_output(const fenp_output *o, double at[FENP_OUTPUT_NUMBERS])
+{
+    at[0] = (double)o->column, at[1] = (double)o->plus, at[2] = (double)o->minus;
+    at[3] = o->par, at[4] = o->sigmoid[0], at[5] = o->sigmoid[1];
+}
+
+/* A place as a number: whole, from -1 to beyond any that a file can hold; else -2. */
+static int64_t place_of(double number)
+{
+    return number >= -1.0 && number < 0x1p53 && number == floor(number) ? (int64_t)number : -2;
 }
 
 void fenp_file_take(fenp_file *file, const fen_model *m)
 {
-    for (int64_t j = 0; j < file->inputs; j++) {
+    for (int64_t j = 0; j < file->size.inputs; j++) {
         file->fill[j] = m->prep->input[j].fill;
         file->center[j] = m->prep->input[j].center;
         file->scale[j] = m->prep->input[j].scale;
@@ -69,11 +101,86 @@ void fenp_file_take(fenp_file *file, const fen_model *m)
     for (int64_t t = 0; t < m->targets; t++)
         memcpy(file->certificate + FENP_CERTIFICATE_NUMBERS * t, &m->certificate[t],
                CERTIFICATE_BYTES);
+    for (int64_t t = 0; file->outputs && t < m->targets; t++)
+        take_output(&m->output[t], file->outputs + FENP_OUTPUT_NUMBERS * t);
+    for (int64_t k = 0; file->support && k < m->kept; k++) file->support[k] = (double)m->support[k];
 }
 
-void fenp_file_give_certificate(const fenp_file *file, fen_model *m)
+void fenp_file_give(const fenp_file *file, fen_model *m)
 {
     for (int64_t t = 0; t < m->targets; t++)
         memcpy(&m->certificate[t], file->certificate + FENP_CERTIFICATE_NUMBERS * t,
                CERTIFICATE_BYTES);
+    for (int64_t t = 0; file->outputs && t < m->targets; t++) {
+        const double *at = file->outputs + FENP_OUTPUT_NUMBERS * t;
+        m->output[t] = (fenp_output){ .column = place_of(at[0]),
+                                      .plus = place_of(at[1]),
+                                      .minus = place_of(at[2]),
+                                      .par = at[3],
+                                      .sigmoid = { at[4], at[5] } };
+    }
+    for (int64_t k = 0; file->support && k < m->kept; k++)
+        m->support[k] = place_of(file->support[k]);
+}
+
+/* ---- what they may be -------------------------------------------------------------------- */
+
+static int is_parameter(const fen_loss *loss, double par)
+{
+    return !loss->parameter.name || (par >= loss->parameter.low && par <= loss->parameter.high);
+}
+
+/* One against the rest in the order of the classes, or the pairs in theirs. */
+static int are_classes(const fen_model *m)
+{
+    const int64_t k = m->prep->class_count;
+    const fenp_output *o = m->output;
+    if (k > 2 && o->minus < 0) {
+        for (int64_t t = 0; t < m->targets; t++)
+            if (o[t].column != 0 || o[t].plus != t || o[t].minus != -1) return 0;
+        return m->targets == k;
+    }
+    if (m->targets != k * (k - 1) / 2) return 0;
+    for (int64_t a = 0; a < k; a++)
+        for (int64_t b = a + 1; b < k; b++, o++)
+            if (o->column != 0 || o->plus != b || o->minus != a) return 0;
+    return 1;
+}
+
+static int are_weights(const double *weights, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++)
+        if (!(weights[k] > 0.0)) return 0;
+    return 1;
+}
+
+static int are_numbers(const fen_model *m)
+{
+    for (int64_t t = 0; t < m->targets; t++) {
+        const fenp_output *o = &m->output[t];
+        if (o->column < 0 || o->column >= m->prep->targets || o->plus != -1 || o->minus != -1)
+            return 0;
+    }
+    return 1;
+}
+
+const char *fenp_file_objection(const fenp_file *file, const fen_model *m)
+{
+    const fenp_output *first = m->output;
+    for (int64_t k = 0; file->support && k < m->kept; k++)
+        if (m->support[k] <= (k ? m->support[k - 1] : -1) || m->support[k] >= m->n)
+            return "the support is not an ascending list of rows";
+    for (int64_t t = 0; t < m->targets; t++)
+        if (!is_parameter(m->loss, m->output[t].par))
+            return "a parameter of the loss is out of range";
+    if (m->class_weights && (file->size.classes != m->prep->class_count ||
+                             !are_weights(m->class_weights, file->size.classes)))
+        return "the class weights are not positive numbers, one for each class";
+    if (m->prep->targets == 0)
+        return m->targets == 1 && first->column == -1 && first->plus == -1 && first->minus == -1
+                   ? NULL
+                   : "the outputs are not those of one class";
+    if (m->prep->class_count > 0)
+        return are_classes(m) ? NULL : "the outputs are not those of the classes";
+    return are_numbers(m) ? NULL : "the outputs are not those of the targets";
 }

@@ -6,7 +6,8 @@
 #include "model/tensors.h"
 
 #define FENP_FORMAT_FAMILY "fenchel-model-"
-#define FENP_FORMAT        FENP_FORMAT_FAMILY "2"
+#define FENP_FORMAT        FENP_FORMAT_FAMILY "3"
+#define FENP_FORMAT_BEFORE FENP_FORMAT_FAMILY "2"    /* no outputs, no support: read still */
 
 _Static_assert(sizeof(fenp_score) == 4 * sizeof(double), "the grid is an array of doubles");
 
@@ -18,20 +19,30 @@ typedef struct fenp_array {
     int         finite;          /* a model with NaN or infinity here could not predict */
 } fenp_array;
 
-enum { FENP_CERTIFICATE_NUMBERS = 8 };
+enum { FENP_CERTIFICATE_NUMBERS = 8, FENP_OUTPUT_NUMBERS = 6 };
 
-/* fill, center, scale and certificate: copies of what a model keeps in structs. */
+/* Sizes that a model without a preparation does not tell. */
+typedef struct fenp_file_size {
+    int64_t inputs, classes;     /* classes: of class_weights                           */
+    int     before;              /* format 2: there are no outputs                      */
+} fenp_file_size;
+
+/* fill, center, scale, certificate, outputs and support: copies of what a model keeps in
+ * structs and integers. outputs: column, plus, minus, par, sigmoid; NULL in format 2. */
 typedef struct fenp_file {
     fenp_array array[FENP_TENSORS_MAX];
     int        count;
-    int64_t    inputs;
-    double    *fill, *center, *scale, *certificate;
+    fenp_file_size size;
+    double    *fill, *center, *scale, *certificate, *outputs, *support;
 } fenp_file;
 
 /* Lists the arrays that m has (those that are not NULL) and makes room for the copies. */
-fen_status fenp_file_open(const fen_model *m, int64_t inputs, fenp_file *file, fen_error *err);
+fen_status fenp_file_open(const fen_model *m, fenp_file_size size, fenp_file *file,
+                          fen_error *err);
 void       fenp_file_close(fenp_file *file);
 /* Between the copies and the model, whose prep exists. */
 void       fenp_file_take(fenp_file *file, const fen_model *m);
-void       fenp_file_give_certificate(const fenp_file *file, fen_model *m);
+void       fenp_file_give(const fenp_file *file, fen_model *m);   /* all but the preparation's */
+/* NULL, or what is wrong with the outputs and the support that were given to m. */
+const char *fenp_file_objection(const fenp_file *file, const fen_model *m);
 #endif

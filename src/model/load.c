@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/registry.h"
 #include "base/text.h"
+#include "data/prepare_parts.h"
 #include "model/file.h"
 
 /* --- metadata --------------------------------------------------------------------- */
@@ -20,7 +21,7 @@ static fen_status read_format(const fenp_tensors *in, fen_error *err)
     const char *format = fenp_metadata(in, "format");
     if (!format || strncmp(format, FENP_FORMAT_FAMILY, strlen(FENP_FORMAT_FAMILY)) != 0)
         return fenp_alien(in, "its header does not say that it is one", err);
-    if (strcmp(format, FENP_FORMAT) != 0)
+    if (strcmp(format, FENP_FORMAT) != 0 && strcmp(format, FENP_FORMAT_BEFORE) != 0)
         return fenp_fail(err, FEN_BAD_DATA, "%s: has the format %.40s: %s", in->path, format,
                          strcmp(format, FENP_FORMAT) < 0 ? "fit the model anew"
                                                          : "it needs a newer fenchel");
@@ -86,6 +87,7 @@ static fen_status read_numbers(const fenp_tensors *in, fen_model *m, fen_error *
         { "power", least_positive, NAN, &m->power },
         { "tolerance", 0, NAN, &m->tolerance },
         { "seconds", 0, NAN, &m->seconds },
+        { "nu", 0, 0, &m->nu },
     };
     fen_status status = FEN_OK;
     for (size_t i = 0; status == FEN_OK && i < sizeof numbers / sizeof *numbers; i++)
@@ -148,6 +150,8 @@ static fen_status read_metadata(const fenp_tensors *in, fen_model *m, fen_error 
     const char *bias = fenp_metadata(in, "bias");
     fen_status status = read_numbers(in, m, err);
     if (status == FEN_OK) status = read_hash(in, &m->hash, err);
+    if (status == FEN_OK && fenp_metadata(in, "train_error")) /* not finite: left out */
+        status = read_number(in, "train_error", 0, NAN, &m->train_error, err);
     if (status == FEN_OK) status = read_verdicts(in, m, err);
     if (status == FEN_OK) status = read_selection(in, &m->selection, err);
     if (status == FEN_OK && (!bias || (strcmp(bias, "yes") != 0 && strcmp(bias, "no") != 0)))
@@ -189,7 +193,18 @@ static fen_status make_features(const fenp_tensors *in, fen_model **model, fen_e
     return FEN_OK;
 }
 
-/* The exact kernel: n from dual, p from where it stands. */
+/* Rows of the support, of n: their number stands in words. */
+static fen_status make_support(const fenp_tensors *in, fen_model *m, fen_error *err)
+{
+    const fenp_tensor *support = fenp_tensor_find(in, "support");
+    if (!support) return FEN_OK;
+    if (!read_count(in, "rows", &m->n) || m->n < m->kept)
+        return fenp_damaged(in, "rows", "is not the number of the training rows", err);
+    m->support = fenp_new(m->kept, sizeof *m->support);
+    return m->support ? FEN_OK : fenp_no_memory(err, 8 * m->kept, support->name);
+}
+
+/* The exact kernel: n or what is kept of it from dual, p from where it stands. */
 static fen_status make_exact(const fenp_tensors *in, fen_model **model, fen_error *err)
 {
     const fenp_tensor *dual = fenp_tensor_find(in, "dual");
@@ -202,7 +217,8 @@ static fen_status make_exact(const fenp_tensors *in, fen_model **model, fen_erro
     fen_model *m = fenp_model_new(n, p, targets);
     if (!m) return fenp_no_memory(err, dual->to - dual->from, dual->name);
     *model = m;
-    const fen_status status = make_room(inputs, &m->inputs, err);
+    fen_status status = make_support(in, m, err);
+    if (status == FEN_OK) status = make_room(inputs, &m->inputs, err);
     return status == FEN_OK ? make_room(weights, &m->weights, err) : status;
 }
 
@@ -218,6 +234,8 @@ static fen_status make_model(const fenp_tensors *in, fen_model **model, fen_erro
     m->selection.count = grid ? grid->shape[0] : 0;
     m->tangent_count = tangents ? tangents->shape[0] / m->targets : 0;
     status = make_room(tangents, &m->tangents, err);
+    if (status == FEN_OK)
+        status = make_room(fenp_tensor_find(in, "class_weights"), &m->class_weights, err);
     if (status == FEN_OK) status = make_room(grid, &scores, err);
     m->selection.grid = (fenp_score *)scores;
     return status;
@@ -230,6 +248,8 @@ static fen_status check_kind(const fenp_tensors *in, const fen_model *m, fen_err
     int arrays = (m->inputs != NULL) + (m->weights != NULL) + (m->frequencies != NULL);
     if (m->frequencies && fenp_approx_check(&m->approx, m->kernel.table, NULL) != FEN_OK)
         return fenp_damaged(in, "approx", "does not fit the kernel", err);
+    if (m->support && basis == FEN_PRECOMPUTED)
+        return fenp_damaged(in, "support", "does not go with a precomputed kernel", err);
     if (arrays != (basis != FEN_PRECOMPUTED) ||
         (m->weights != NULL) != (m->kernel.table->linear != 0))
         return fenp_damaged(in, "the file", "does not hold the arrays of its kernel", err);
@@ -268,13 +288,14 @@ static fen_status read_preparation(const fenp_tensors *in, const fenp_file *file
 {
     const char *text = fenp_metadata(in, "preparation");
     json_t *json = NULL;
+    const int64_t values = text ? fenp_json_values(text, (int64_t)strlen(text)) : 0;
     /* an input has a name, up to two flags, and at most 50 levels */
-    if (text && fenp_json_values(text, (int64_t)strlen(text)) / 64 > file->inputs + m->targets + 1)
+    if ((values - 2 * FENP_CLASSES_MAX) / 64 > file->size.inputs + m->targets + 1)
         return fenp_damaged(in, "preparation", "lists more than its inputs can have", err);
     fen_status status = text ? fenp_json_parse(text, (int64_t)strlen(text), &json, err) : FEN_OK;
     if (status != FEN_OK) return status;
     /* prepare reads fill, center and scale for as many inputs as it finds */
-    if (json_array_size(json_object_get(json, "inputs")) != (size_t)file->inputs) {
+    if (json_array_size(json_object_get(json, "inputs")) != (size_t)file->size.inputs) {
         json_decref(json);
         return fenp_damaged(in, "preparation", "does not have as many inputs as fill", err);
     }
@@ -283,11 +304,11 @@ static fen_status read_preparation(const fenp_tensors *in, const fenp_file *file
     if (status == FEN_BAD_DATA && err)
         return fenp_fail(err, status, "%s: %s", in->path, err->message);
     if (status != FEN_OK) return status;
-    if (m->prep->inputs != file->inputs || m->prep->features != m->p ||
-        m->prep->targets != m->targets ||
+    if (m->prep->inputs != file->size.inputs || m->prep->features != m->p ||
         m->prep->precomputed != (m->kernel.table->basis == FEN_PRECOMPUTED))
         return fenp_damaged(in, "preparation", "contradicts the arrays", err);
-    return FEN_OK;
+    const char *objection = fenp_file_objection(file, m);
+    return objection ? fenp_damaged(in, "the file:", objection, err) : FEN_OK;
 }
 
 /* --- the model --------------------------------------------------------------------- */
@@ -295,11 +316,14 @@ static fen_status read_preparation(const fenp_tensors *in, const fenp_file *file
 static fen_status read_model(const fenp_tensors *in, fen_model *m, fenp_file *file, fen_error *err)
 {
     const fenp_tensor *fill = fenp_tensor_find(in, "prepare.fill");
-    fen_status status = fenp_file_open(m, fill ? fill->shape[0] : 0, file, err);
+    const fenp_tensor *weights = fenp_tensor_find(in, "class_weights");
+    const fenp_file_size size = { fill ? fill->shape[0] : 0, weights ? weights->shape[0] : 0,
+                                  strcmp(fenp_metadata(in, "format"), FENP_FORMAT_BEFORE) == 0 };
+    fen_status status = fenp_file_open(m, size, file, err);
     if (status == FEN_OK) status = check_shapes(in, file, err);
     for (int i = 0; status == FEN_OK && i < file->count; i++)
         status = read_array(in, &file->array[i], err);
-    if (status == FEN_OK) fenp_file_give_certificate(file, m);
+    if (status == FEN_OK) fenp_file_give(file, m);
     if (status == FEN_OK) status = read_metadata(in, m, err);
     if (status == FEN_OK && (m->tangents != NULL) != (m->power < 1))
         status = fenp_damaged(in, "tangents", "belong to powers below 1 and only to them", err);

@@ -52,11 +52,24 @@ struct fen_model {
                                                the objective where it is not convex    */
     fen_certificate *certificate;           /* targets                                 */
     fenp_selection selection;
+    double      train_error;                /* classes: weight of the training rows that are
+                                               taken for another class; one-class: of those
+                                               outside; NaN: not known or numbers      */
     char        method[32];
     char        note[512];                  /* what was dropped or filled, in words    */
     double      seconds;
 };
-fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets);   /* arrays n x .. zeroed */
+/* Arrays n x .. zeroed; output t stands for target column t. */
+fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets);
+/* Keeps the rows with a nonzero dual in some target (one at least): support, dual and, for
+ * kernels that need rows to predict, inputs out of x (n x p). Where all are kept, or the kernel
+ * is precomputed, nothing changes and inputs are the caller's business. */
+fen_status fenp_model_pack_support(fen_model *m, const double *x, fen_error *err);
+/* Sets train_error from the training rows: all n of them, labels as in outputs.h. */
+fen_status fenp_model_train_error(fen_model *m, const fenp_sample *sample, const fenp_task *task,
+                                  fen_error *err);
+/* What output t stands for is neither a class nor a number: rows are inside or outside. */
+int        fenp_model_is_one_class(const fen_model *m);
 /* With random features: frequencies and feature_weights instead of dual. */
 fen_model *fenp_model_new_features(int64_t n, int64_t p, int64_t targets, fenp_approx approx);
 /* "fourier:300", "none" */
@@ -68,7 +81,7 @@ void       fenp_model_keep_tangents(fen_model *m, int64_t length, int64_t most);
 void       fenp_model_objective(const fen_model *m, char *out, int64_t size);
 /* score, score_kind, score_rows and grid into an object; nonzero: no memory. */
 int        fenp_selection_json(json_t *out, const fenp_selection *selection);
-/* features (rows x p) -> scores (rows x targets) */
+/* features (rows x p) -> scores (rows x targets): f(x) + b */
 fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
                              const fenp_task *task, fen_error *err);
 #endif

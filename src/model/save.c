@@ -61,16 +61,23 @@ static int put_preparation(json_t *metadata, const fenp_prep *prep)
     return failed;
 }
 
+/* The number of training rows, where no array has it. */
+static int put_rows(json_t *metadata, const fen_model *m)
+{
+    char rows[32];
+    if (!m->frequencies && !m->support) return 0;
+    snprintf(rows, sizeof rows, "%" PRId64, m->n);
+    return put_text(metadata, "rows", rows);
+}
+
 /* What a model with random features needs beside its arrays. */
 static int put_approx(json_t *metadata, const fen_model *m)
 {
-    char approx[FENP_APPROX_TEXT], rows[32], seed[32];
+    char approx[FENP_APPROX_TEXT], seed[32];
     if (!m->frequencies) return 0;
     fenp_approx_print(m->approx, approx);
-    snprintf(rows, sizeof rows, "%" PRId64, m->n);
     snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
-    return put_text(metadata, "approx", approx) | put_text(metadata, "rows", rows) |
-           put_text(metadata, "seed", seed);
+    return put_text(metadata, "approx", approx) | put_text(metadata, "seed", seed);
 }
 
 /* NULL when memory ran out, as for every function here that returns JSON. */
@@ -90,7 +97,9 @@ static json_t *describe(const fen_model *m)
         put_text(metadata, "bias", m->bias ? "yes" : "no") | put_text(metadata, "hash", hash) |
         put_text(metadata, "method", m->method) | put_text(metadata, "note", m->note) |
         put_number(metadata, "seconds", m->seconds) | put_selection(metadata, &m->selection) |
-        put_approx(metadata, m) | put_verdicts(metadata, m) | put_preparation(metadata, m->prep)) {
+        put_number(metadata, "nu", m->nu) | put_number(metadata, "train_error", m->train_error) |
+        put_rows(metadata, m) | put_approx(metadata, m) | put_verdicts(metadata, m) |
+        put_preparation(metadata, m->prep)) {
         json_decref(metadata);
         return NULL;
     }
@@ -152,7 +161,8 @@ fen_status fen_model_save(const fen_model *model, const char *path, fen_error *e
     fenp_file file;
     fenp_sink *sink = NULL;
     char *header = NULL;
-    fen_status status = fenp_file_open(model, model->prep->inputs, &file, err);
+    fen_status status = fenp_file_open(
+        model, (fenp_file_size){ model->prep->inputs, model->prep->class_count, 0 }, &file, err);
     if (status != FEN_OK) return status;
     fenp_file_take(&file, model);
     status = header_text(model, &file, &header, err);

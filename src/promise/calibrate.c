@@ -1,0 +1,49 @@
+/* calibrate.c -- Platt scaling of every output by held-out scores
+ *
+ * Method: the problem is solved how->folds times with a fold left out, all on one kernel matrix
+ *   and warm-started; every row is scored by the solution that did not see it, and the sigmoid
+ *   of platt.c is fitted to those scores, with the weights as they were written.
+ * Special cases: 0, 0 means "no sigmoid" in an output, so that a fair coin is written with a B
+ *   that is next to nothing.
+ * Cost: folds refits and targets x n numbers. */
+#include <float.h>
+#include <stdlib.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "promise/calibrate.h"
+#include "promise/platt.h"
+
+static fen_status fit_all(const fenp_sample *sample, const double *held, double *weights,
+                          fenp_output *outputs, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    for (int64_t i = 0; i < sample->n; i++) weights[i] = sample->w[i] * sample->weight_sum;
+    for (int64_t t = 0; t < sample->targets && status == FEN_OK; t++) {
+        double *sigmoid = outputs[t].sigmoid;
+        status = fenp_platt_fit(held + t * sample->n, sample->y + t * sample->n, weights, sample->n,
+                                sigmoid, err);
+        if (sigmoid[0] == 0.0 && sigmoid[1] == 0.0) sigmoid[1] = DBL_MIN;
+    }
+    return status;
+}
+
+fen_status fenp_calibrate(const fenp_problem *problem, const fenp_refits *how, fenp_output *outputs,
+                          const fenp_task *task, fen_error *err)
+{
+    const fenp_sample *s = problem->sample;
+    const fenp_size size = { s->n, s->p, s->targets, problem->bias, problem->power, 0 };
+    const fenp_setting point = { problem->lambda, problem->power };
+    const int64_t bytes = fenp_bytes(s->targets + 1, s->n + 1, sizeof(double));
+    double *held = fenp_new(bytes, 1), *rest = held ? held + s->targets * s->n : NULL;
+    fenp_arena arena = { 0 };
+    fen_status status = held ? FEN_OK : fenp_no_memory(err, bytes, "held-out scores");
+    if (status == FEN_OK)
+        status = fenp_arena_open(&arena, fenp_scores_refit_bytes(how->solver, &size, 1),
+                                 "held-out scores", err);
+    if (status == FEN_OK)
+        status = fenp_scores_refit(&arena, problem, how, &point, 1, rest, held, task, err);
+    if (status == FEN_OK) status = fit_all(s, held, rest, outputs, err);
+    fenp_arena_close(&arena);
+    free(held);
+    return status;
+}

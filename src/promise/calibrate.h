@@ -1,0 +1,10 @@
+/* calibrate.h -- probabilities for losses that have none, by cross-validation */
+#ifndef FENP_CALIBRATE_H
+#define FENP_CALIBRATE_H
+#include "promise/refit.h"
+
+/* Fits the sigmoid of every output (outputs are those of how) to scores of rows that the
+ * solution has not seen: how->folds refits on one kernel matrix. Labels are +1, -1 or 0. */
+fen_status fenp_calibrate(const fenp_problem *problem, const fenp_refits *how,
+                          fenp_output *outputs, const fenp_task *task, fen_error *err);
+#endif
