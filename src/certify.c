@@ -4,18 +4,19 @@
  *     D = - sum w_i loss*(y_i, -z_i) - Psi*(||g||),   u_i = w_i z_i,  g = sum u_i k(x_i, .)
  *         with bias only for sum u_i = 0
  *
- * m < 1: the penalty is not convex and D is nothing. Each of a list of feasible z gives
- *         T_z(r) = - sum w_i loss*(y_i, -z_i) - r ||g||   <=   mean loss of any f of norm r
- *     (weak duality at fixed norm), so the least value over r >= 0 of the largest T_z(r) plus
- *     lambda r^m is a lower bound. Between the kinks of the largest one the sum is concave
- *     in r: the least value is taken at a kink.
+ * Free parameter par >= 0 of the loss, at price +-nu (nu-SVR, nu-SVC, one-class): P gains
+ * +-nu W par, W = sum w. loss* is affine in par, so the least over par is D at par = 0 for
+ * those z whose slope in par is not negative (certify_feasible.c), and nothing for others.
+ * m < 1: the penalty is not convex and D is nothing: see certify_tangents.c.
  *
- * D <= least possible P <= P holds for every f, b and every feasible z: P - D bounds how
+ * D <= least possible P <= P holds for every f, b, par and every feasible z: P - D bounds how
  * far the model is from the optimum, whoever computed it. Nothing here knows a solver.
- * The pair is made exactly feasible first: each z_i is clipped into the domain of the
- * conjugate, sum u = 0 is restored by a shift inside the boxes, and D(t z) is maximised
- * over t in (0, 1], which keeps feasibility. Sums run in long double.
- * Cost: one product of the kernel matrix with two vectors, recomputed in tiles. */
+ * The pair is made exactly feasible first (certify_feasible.c), and D(t z) is maximised over
+ * t in (0, 1], which keeps feasibility (but for a parameter that earns: t = 1).
+ * Special cases: rows of weight 0 take no part. A loss that is infinite (tube) is forgiven
+ *   1e-9 (par + |y|): rounding and tolerance would make every P infinite otherwise.
+ * Accuracy: sums run in long double.
+ * Cost: one product of the kernel matrix with two vectors per target, recomputed in tiles. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,61 +26,53 @@
 #include "base/error.h"
 #include "base/linalg.h"
 #include "base/registry.h"
-#include "story.h"
+#include "certify.h"
 
-/* One target, seen from the certificate. */
-typedef struct claim {
-    const fen_loss *loss;
-    const double *par;
-    const fen_penalty *penalty;
-    const double *y, *w;
-    int64_t n;
-    double lambda, power, offset;
-    double shift; /* taken off labels and scores: see shift_of                          */
-    int bias;
-    const double *f;           /* n: f(x_i)                                         */
-    double norm;               /* ||f||                                             */
-    const double *z;           /* n: feasible dual variables                        */
-    double dual_norm;          /* ||g|| of them                                     */
-    double mismatch;           /* linear: weights against coef_scale X'u, relative  */
-    const fenp_line *tangents; /* power < 1: T_z of every stored dual vector   */
-    int64_t tangent_count;
-} claim;
+/* ---- P and D --------------------------------------------------------------------------- */
 
-/* With a bias and a loss of y - t, P and (because sum u = 0) D stay the same when labels and
- * scores lose the same constant. Taking the mean off spares y = 1e9 + noise its cancellation;
- * with the model's own b a wild one would turn the rounding error of sum u into a bound. */
-static double shift_of(const claim *c)
+double fenp_claim_shift(const fenp_claim *c)
 {
-    long double mean = 0.0L;
+    long double mean = 0.0L, weight = 0.0L;
     if (!c->bias || !c->loss->residual) return 0.0;
-    for (int64_t i = 0; i < c->n; i++) mean += (long double)c->w[i] * c->y[i];
-    return (double)mean;
+    for (int64_t i = 0; i < c->n; i++) mean += (long double)c->w[i] * c->y[i], weight += c->w[i];
+    return weight > 0.0L ? (double)(mean / weight) : 0.0;
 }
 
-static double mean_loss(const claim *c)
+static double score_at(const fenp_claim *c, int64_t i) { return c->f[i] + (c->offset - c->shift); }
+
+static double loss_at(const fenp_claim *c, int64_t i)
+{
+    const double y = c->y[i] - c->shift, t = score_at(c, i);
+    const double loss = c->loss->value(y, t, c->par);
+    if (loss < INFINITY) return loss;
+    const double slack = 1e-9 * (c->par[0] + fabs(c->y[i]));
+    return c->loss->value(y, fabs(y - t) <= slack ? y : t + copysign(slack, y - t), c->par);
+}
+
+static double mean_loss(const fenp_claim *c)
 {
     long double sum = 0.0L;
     for (int64_t i = 0; i < c->n; i++)
-        sum += (long double)c->w[i] *
-               c->loss->value(c->y[i] - c->shift, c->f[i] + (c->offset - c->shift), c->par);
+        if (c->w[i] > 0.0) sum += (long double)c->w[i] * loss_at(c, i);
     return (double)sum;
 }
 
-/* - sum w_i loss*(y_i, -t z_i) */
-static double minus_conjugates(const claim *c, double t)
+double fenp_claim_minus_conjugates(const fenp_claim *c, double t)
 {
     long double sum = 0.0L;
     for (int64_t i = 0; i < c->n; i++)
-        sum -= (long double)c->w[i] * c->loss->conj(c->y[i] - c->shift, -t * c->z[i], c->par);
+        if (c->w[i] > 0.0)
+            sum -=
+                (long double)c->w[i] * c->loss->conj(c->y[i] - c->shift, -t * c->z[i], c->dual_par);
     return (double)sum;
 }
 
 /* D(t z) */
 static double dual_value(const void *state, double t)
 {
-    const claim *c = state;
-    return minus_conjugates(c, t) - c->penalty->conj(t * c->dual_norm, c->lambda, c->power);
+    const fenp_claim *c = state;
+    return fenp_claim_minus_conjugates(c, t) -
+           c->penalty->conj(t * c->dual_norm, c->lambda, c->power);
 }
 
 /* m = 1 has a dual value only for ||g|| <= lambda: t is cut there, one rounding inside.
@@ -106,128 +99,67 @@ double fenp_best_dual_value(double (*value)(const void *state, double t), const 
     return best;
 }
 
-/* A line that is flat but for rounding errors belongs to what no function explains. It holds
- * as it is up to the norm where line + penalty stops rising; larger functions could gain
- * through eigenvalues below n eps trace K alone, which count as 0 throughout (curve.h). */
-static int ends_the_search(const fenp_line *now, double r, double lambda, double power)
+static double best_dual(const fenp_claim *c)
 {
-    return now->steepness <= now->noise && r > 0.0 &&
-           log(lambda * power) + (power - 1.0) * log(2.0 * r) > log(now->steepness);
+    if (c->power < 1.0)
+        return fenp_least_over_norms(c->tangents, c->tangent_count, c->lambda, c->power);
+    if (!c->free_par || c->price > 0.0)
+        return fenp_best_dual_value(dual_value, c, c->dual_norm, c->lambda, c->power);
+    const double only = dual_value(c, 1.0);
+    return isnan(only) ? -INFINITY : only; /* nu asks for more than the labels have */
 }
 
-static double bounding_steepness(const fenp_line *line) { return line->steepness + line->error; }
+/* ---- how far from the conditions of an optimum -------------------------------------------- */
 
-/* From kink to kink: at each the line gives way to the flatter one that it meets first. */
-double fenp_least_over_norms(const fenp_line *tangents, int64_t count, double lambda, double power)
+/* |z_i + loss'(t_i)| of a smooth loss. Where slopes jump, the distance of t_i from the point
+ * that a proximal step along -z_i leads to, over the step: 0 exactly where -z_i is a slope at
+ * t_i, and continuous. */
+static double distance(const fenp_claim *c, int64_t i, double z, double step)
 {
-    const fen_penalty *penalty = fenp_find_penalty("power");
-    const fenp_line zero = { 0.0, 0.0, 0.0, 0.0 };
-    fenp_line now = zero;
-    double r = 0.0, least;
-    for (int64_t k = 0; k < count; k++)
-        if (tangents[k].height > now.height) now = tangents[k];
-    least = now.height;
-    while (bounding_steepness(&now) > 0.0 && !ends_the_search(&now, r, lambda, power)) {
-        const double steep = bounding_steepness(&now);
-        fenp_line next = zero;
-        r = now.height / steep;
-        for (int64_t k = 0; k < count; k++) {
-            const fenp_line other = tangents[k];
-            const double flatter = bounding_steepness(&other);
-            const double meets = (now.height - other.height) / (steep - flatter);
-            if (flatter < steep && meets < r) r = meets, next = other;
-        }
-        const double loss = fmax(now.height - steep * r, 0.0);
-        least = fmin(least, loss + lambda * penalty->value(r, power));
-        now = next;
-    }
-    return least;
+    const double y = c->y[i] - c->shift, t = score_at(c, i);
+    double low, high;
+    if (c->loss->smoothness == 0.0)
+        return fabs(t - c->loss->prox(y, t - step * z, step, c->par)) / step;
+    c->loss->slopes(y, t, c->par, &low, &high);
+    return fmax(fmax(low + z, -z - high), 0.0);
 }
 
-/* Slope of b -> sum w loss(y, b): its left and right ends averaged. */
-static double slope_at(const claim *c, double b)
+/* The largest of them over the largest |z|. */
+static double stationarity(const fenp_claim *c, const double *u)
 {
-    long double sum = 0.0L;
+    double worst = 0.0, largest = 0.0, reach = 0.0;
     for (int64_t i = 0; i < c->n; i++) {
-        double low, high;
-        c->loss->slopes(c->y[i], b, c->par, &low, &high);
-        sum += (long double)c->w[i] * (0.5 * low + 0.5 * high);
+        if (c->w[i] == 0.0) continue;
+        largest = fmax(largest, fabs(u[i] / c->w[i]));
+        reach = fmax(reach, fmax(fabs(c->y[i] - c->shift), fabs(score_at(c, i))));
     }
-    return (double)sum;
-}
-
-/* Objective of the best constant (f = 0; b = 0 without bias), by bisection on the slope. */
-static double null_value(const claim *c)
-{
-    double low = 0.0, high = 0.0;
-    if (c->bias) {
-        low = high = c->y[0];
-        for (int64_t i = 1; i < c->n; i++) low = fmin(low, c->y[i]), high = fmax(high, c->y[i]);
-        for (int step = 0; step < 200 && low < high; step++) {
-            const double middle = 0.5 * low + 0.5 * high;
-            if (middle <= low || middle >= high) break;
-            if (slope_at(c, middle) < 0.0)
-                low = middle;
-            else
-                high = middle;
-        }
-    }
-    long double sum = 0.0L;
+    const double step = largest > 0.0 && reach > 0.0 ? reach / largest : 1.0;
     for (int64_t i = 0; i < c->n; i++)
-        sum += (long double)c->w[i] * c->loss->value(c->y[i], high, c->par);
-    return (double)sum;
-}
-
-/* Clips z into the domains and, with a bias, shifts it until sum w z = 0. Where that cannot
- * be reached z = 0, which is feasible for every loss with a least value, takes its place. */
-static void make_feasible(const claim *c, double *z)
-{
-    for (int pass = 0; pass < 100; pass++) {
-        long double sum = 0.0L, size = 0.0L, free = 0.0L;
-        for (int64_t i = 0; i < c->n; i++) {
-            double low, high; /* slopes are -z */
-            c->loss->domain(c->y[i], c->par, &low, &high);
-            z[i] = fmin(fmax(z[i], -high), -low);
-            sum += (long double)c->w[i] * z[i];
-            size += (long double)c->w[i] * fabs(z[i]);
-            if (-high < z[i] && z[i] < -low) free += c->w[i];
-        }
-        if (!c->bias || fabsl(sum) <= DBL_EPSILON * size) return;
-        if (free == 0.0L) break;
-        for (int64_t i = 0; i < c->n; i++) z[i] -= (double)(sum / free);
-    }
-    for (int64_t i = 0; i < c->n; i++) z[i] = 0.0;
-}
-
-/* Largest distance of -z_i from the slopes of the loss at its score, over the largest |z|. */
-static double stationarity(const claim *c, const double *u)
-{
-    double worst = 0.0, largest = 0.0;
-    for (int64_t i = 0; i < c->n; i++) {
-        const double z = u[i] / c->w[i];
-        double low, high;
-        c->loss->slopes(c->y[i] - c->shift, c->f[i] + (c->offset - c->shift), c->par, &low, &high);
-        worst = fmax(worst, fmax(low + z, -z - high));
-        largest = fmax(largest, fabs(z));
-    }
+        if (c->w[i] > 0.0) worst = fmax(worst, distance(c, i, u[i] / c->w[i], step));
     return fmax(largest > 0.0 ? worst / largest : worst, c->mismatch);
 }
 
+/* ---- the verdict --------------------------------------------------------------------------- */
+
 /* Where y is constant to rounding, both numbers are rounding errors: then 1e7 times the loss
- * of an error in the last digits of y. All go with the scale of y: rescaling changes no verdict. */
+ * of an error in the last digits of y. All go with the scale of y: rescaling changes no verdict.
+ * The objective of a parameter that earns is negative, and its null is 0: then the penalty
+ * says what is small. */
 double fenp_gap_unit(const fen_certificate *of, double digits)
 {
-    const double unit = fmax(of->primal, 1e-12 * of->null);
-    return of->null <= digits ? fmax(unit, 1e7 * digits) : unit;
+    const double null = of->null < INFINITY ? of->null : 0.0;
+    const double unit = fmax(fabs(of->primal), 1e-12 * fmax(null, of->mean_loss));
+    return null <= digits ? fmax(unit, 1e7 * digits) : unit;
 }
 
-double fenp_last_digits(const fen_loss *loss, const double *y, const double *w, int64_t n)
+double fenp_last_digits(const fen_loss *loss, const double *par, const double *y, const double *w,
+                        int64_t n)
 {
     long double sum = 0.0L;
+    if (!loss->residual) return 0.0;
     for (int64_t i = 0; i < n; i++)
-        sum += (long double)w[i] *
-               loss->value(y[i], y[i] * (1.0 + 8.0 * DBL_EPSILON), &loss->parameter.initial);
-    return (double)sum;
+        sum += (long double)w[i] * loss->value(y[i], y[i] * (1.0 + 8.0 * DBL_EPSILON), par);
+    return sum < INFINITY ? (double)sum : 0.0;
 }
 
 void fenp_certificate_close(fen_certificate *c, double unit, double tolerance, int drowned)
@@ -236,7 +168,7 @@ void fenp_certificate_close(fen_certificate *c, double unit, double tolerance, i
         c->dual = c->primal; /* above it by rounding alone; a smaller bound is one too */
     c->gap = c->primal - c->dual;
     c->relative_gap = unit > 0.0 ? c->gap / unit : c->gap;
-    const int met = drowned && c->mean_loss <= 1e-9 * c->null;
+    const int met = drowned && c->mean_loss <= 1e-9 * c->null && c->null < INFINITY;
     const int proved = fabs(c->relative_gap) <= tolerance;
     c->verdict = met || (drowned && !proved) ? FEN_VERDICT_INTERPOLATION
                  : proved                    ? FEN_VERDICT_OPTIMAL
@@ -244,36 +176,108 @@ void fenp_certificate_close(fen_certificate *c, double unit, double tolerance, i
 }
 
 /* shrinkage: lambda2; below floor it drowns in the rounding errors of the kernel. */
-static fen_certificate judge(const claim *c, const double *u, double tolerance, double shrinkage,
-                             double floor)
+static fen_certificate judge(const fenp_claim *c, const double *u, double tolerance,
+                             double shrinkage, double floor)
 {
     fen_certificate out = { 0 };
     out.mean_loss = mean_loss(c);
     out.norm = c->norm;
     out.primal = out.mean_loss + c->lambda * c->penalty->value(c->norm, c->power);
-    out.dual = c->power < 1.0
-                   ? fenp_least_over_norms(c->tangents, c->tangent_count, c->lambda, c->power)
-                   : fenp_best_dual_value(dual_value, c, c->dual_norm, c->lambda, c->power);
-    out.null = null_value(c);
+    if (c->free_par) out.primal += c->price * c->par[0];
+    out.dual = best_dual(c);
+    out.null = fenp_claim_null(c);
     out.stationarity = stationarity(c, u);
-    const double digits = fenp_last_digits(c->loss, c->y, c->w, c->n);
+    const double digits = fenp_last_digits(c->loss, c->par, c->y, c->w, c->n);
     fenp_certificate_close(&out, fenp_gap_unit(&out, digits), tolerance, shrinkage <= floor);
     return out;
 }
 
-/* coef holds u of every target, then the feasible z as u: products = K coef', both at once. */
-static fen_status kernel_products(const fen_model *m, const fenp_sample *sample, const double *coef,
-                                  double *products, const fenp_task *task, fen_error *err)
+double fenp_null_objective(const fen_loss *loss, const double *par, const double *y,
+                           const double *w, int64_t n, int bias)
 {
-    const fen_view rows = fenp_sample_inputs(sample);
-    const fen_view centres = { m->inputs ? m->inputs : sample->x, m->n, m->p, m->p };
-    return fenp_gram_times(&m->kernel, rows, centres, coef, 2 * m->targets, products, task, err);
+    const fenp_claim c = { .loss = loss, .par = par, .y = y, .w = w, .n = n, .bias = bias };
+    return fenp_claim_null(&c);
+}
+
+/* ---- a whole model ---------------------------------------------------------------------------- */
+
+/* What a certificate is computed with: pieces of one arena. */
+typedef struct desk {
+    double *coef;           /* targets x n: u, then as many: the feasible u          */
+    double *products;       /* n x 2 targets: the kernel matrix times all of them    */
+    double *f, *z, *w;      /* n each, of one target                                 */
+    double *g;              /* p                                                     */
+    const fenp_line *lines; /* power < 1: of all targets                             */
+} desk;
+
+static int64_t work_bytes(const fenp_size *size, int64_t tangents)
+{
+    return 2 * fenp_arena_bytes(2 * size->n * size->targets) + 3 * fenp_arena_bytes(size->n) +
+           fenp_arena_bytes(size->p) + (tangents ? fenp_tangents_room(size, tangents) : 0);
+}
+
+int64_t fenp_certify_bytes(const fenp_size *size)
+{
+    return work_bytes(size, size->power < 1.0 ? FENP_NODES_MAX * size->targets : 0);
+}
+
+static desk open_desk(fenp_arena *arena, const fen_model *m)
+{
+    const int64_t all = m->n * m->targets;
+    return (desk){ .coef = fenp_arena_doubles(arena, 2 * all),
+                   .products = fenp_arena_doubles(arena, 2 * all),
+                   .f = fenp_arena_doubles(arena, m->n),
+                   .z = fenp_arena_doubles(arena, m->n),
+                   .w = fenp_arena_doubles(arena, m->n),
+                   .g = fenp_arena_doubles(arena, m->p) };
+}
+
+/* What target t claims, but for f and z. */
+static fenp_claim claim_of(const fen_model *m, const fenp_sample *sample, int64_t t, double *w)
+{
+    static const double none = 0.0;
+    const double *y = sample->y + t * m->n, *par = &m->output[t].par;
+    const int free_par = m->nu > 0.0;
+    long double whole = 0.0L;
+    fenp_output_weights(m->loss, y, sample->w, m->n, w);
+    for (int64_t i = 0; i < m->n; i++) whole += w[i];
+    fenp_claim c = { .loss = m->loss,
+                     .par = par,
+                     .dual_par = free_par ? &none : par,
+                     .price = free_par ? m->loss->price * m->nu * (double)whole : 0.0,
+                     .free_par = free_par,
+                     .penalty = fenp_find_penalty("power"),
+                     .y = y,
+                     .w = w,
+                     .n = m->n,
+                     .lambda = m->lambda,
+                     .power = m->power,
+                     .offset = m->offset[t],
+                     .bias = m->bias,
+                     .tangent_count = m->tangent_count };
+    c.shift = fenp_claim_shift(&c);
+    return c;
+}
+
+/* u of every target over all rows, and made feasible. */
+static void lay_out_duals(const fen_model *m, const fenp_sample *sample, desk *d)
+{
+    const int64_t n = m->n, all = n * m->targets;
+    memset(d->coef, 0, (size_t)all * sizeof(double));
+    for (int64_t t = 0; t < m->targets; t++) {
+        const double *stored = m->dual + t * (m->support ? m->kept : n);
+        double *u = d->coef + t * n;
+        for (int64_t k = 0; k < (m->support ? m->kept : n); k++)
+            u[m->support ? m->support[k] : k] = stored[k];
+        const fenp_claim c = claim_of(m, sample, t, d->w);
+        fenp_claim_feasible(&c, u, d->coef + all + t * n);
+    }
 }
 
 /* Linear models: f = X weights, ||f|| = |weights|, ||g|| = |X'u|; at the optimum weights
  * and coef_scale X'u are the same vector. */
 static void linear_products(const fen_model *m, const fenp_sample *sample, int64_t t,
-                            const double *u, claim *c, double *f, double *g)
+                            const double *u, fenp_claim *c, double *f, double *g)
 {
     const int n = (int)m->n, p = (int)m->p;
     const double *weights = m->weights + t * m->p;
@@ -286,7 +290,7 @@ static void linear_products(const fen_model *m, const fenp_sample *sample, int64
 }
 
 static void kernel_norms(const fen_model *m, int64_t t, const double *coef, const double *products,
-                         claim *c, double *f)
+                         fenp_claim *c, double *f)
 {
     const int64_t n = m->n, columns = 2 * m->targets;
     const double *u = coef + t * n, *feasible = coef + (m->targets + t) * n;
@@ -302,129 +306,22 @@ static void kernel_norms(const fen_model *m, int64_t t, const double *coef, cons
     c->dual_norm = (double)sqrtl(fmaxl(dual_square, 0.0L));
 }
 
-/* Vectors of n, products of n or p, and a line of every tangent. */
-static int64_t tangent_room(const fenp_size *size, int64_t count)
+static void judge_targets(const fen_model *m, const fenp_sample *sample, desk *d,
+                          fen_certificate *out)
 {
-    const int64_t p = size->p, width = size->n > p ? size->n : p;
-    return fenp_arena_bytes(count * size->n) + fenp_arena_bytes(count * width) +
-           fenp_arena_bytes(count * (int64_t)(sizeof(fenp_line) / sizeof(double)));
-}
-
-static int64_t work_bytes(const fenp_size *size, int64_t tangents)
-{
-    return 2 * fenp_arena_bytes(2 * size->n * size->targets) + 2 * fenp_arena_bytes(size->n) +
-           fenp_arena_bytes(size->p) + (tangents ? tangent_room(size, tangents) : 0);
-}
-
-int64_t fenp_certify_bytes(const fenp_size *size)
-{
-    return work_bytes(size, size->power < 1.0 ? FENP_NODES_MAX * size->targets : 0);
-}
-
-/* u / w made feasible, as u again */
-static void feasible_dual(claim *c, const double *u, double *out)
-{
-    for (int64_t i = 0; i < c->n; i++) out[i] = u[i] / c->w[i];
-    make_feasible(c, out);
-    for (int64_t i = 0; i < c->n; i++) out[i] *= c->w[i];
-}
-
-/* ---- power < 1: the lines of the stored dual vectors ----------------------------------- */
-
-/* What the lines are computed with; the arrays are pieces of the certificate's arena. */
-typedef struct tangents {
-    int64_t count;    /* of all targets                                    */
-    double *u;        /* count x n: feasible                               */
-    double *products; /* count x p, or n x count                           */
-    fenp_line *lines; /* count                                             */
-} tangents;
-
-static tangents open_tangents(fenp_arena *arena, const fen_model *m)
-{
-    const int64_t n = m->n, count = m->targets * m->tangent_count;
-    tangents s = { .count = count };
-    s.u = fenp_arena_doubles(arena, count * n);
-    s.products = fenp_arena_doubles(arena, count * (n > m->p ? n : m->p));
-    s.lines = (fenp_line *)fenp_arena_doubles(
-        arena, count * (int64_t)(sizeof(fenp_line) / sizeof(double)));
-    return s;
-}
-
-/* ||g|| = |X'u|, known to eps |X| |u|. */
-static void linear_steepness(const fen_model *m, const fenp_sample *sample, double trace,
-                             tangents *s)
-{
-    const int n = (int)m->n, p = (int)m->p;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)s->count, p, n, 1.0, s->u, n,
-                sample->x, p, 0.0, s->products, p);
-    for (int64_t k = 0; k < s->count; k++) {
-        s->lines[k].steepness = cblas_dnrm2(p, s->products + k * p, 1);
-        s->lines[k].error = DBL_EPSILON * sqrt(trace) * cblas_dnrm2(n, s->u + k * n, 1);
-    }
-}
-
-/* ||g||^2 = u'Ku, known to eps sqrt(n) k(x,x) |u|^2, the rounding errors of n^2 terms. */
-static fen_status kernel_steepness(const fen_model *m, const fenp_sample *sample, double trace,
-                                   tangents *s, const fenp_task *task, fen_error *err)
-{
-    const int64_t n = m->n;
-    const fen_view rows = fenp_sample_inputs(sample);
-    const fen_view centres = { m->inputs ? m->inputs : sample->x, n, m->p, m->p };
-    const fen_status status =
-        fenp_gram_times(&m->kernel, rows, centres, s->u, s->count, s->products, task, err);
-    for (int64_t k = 0; status == FEN_OK && k < s->count; k++) {
-        const double *u = s->u + k * n, size = cblas_dnrm2((int)n, u, 1);
-        const double missing = DBL_EPSILON * trace / sqrt((double)n) * size * size;
-        long double sum = 0.0L;
-        for (int64_t i = 0; i < n; i++) sum += (long double)u[i] * s->products[i * s->count + k];
-        const double square = isnan(sum) ? INFINITY : fmax((double)sum, 0.0);
-        s->lines[k].steepness = sqrt(square);
-        s->lines[k].error = sqrt(square + missing) - sqrt(square);
-    }
-    return status;
-}
-
-/* T_z of every dual vector. */
-static fen_status tangent_lines(const fen_model *m, const fenp_sample *sample, claim c, double *z,
-                                tangents *s, const fenp_task *task, fen_error *err)
-{
-    const int64_t n = m->n;
-    const double trace =
-        (double)n * fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
-    for (int64_t k = 0; k < s->count; k++) {
-        double *u = s->u + k * n;
-        c.y = sample->y + k / m->tangent_count * n;
-        if (k % m->tangent_count == 0) c.shift = shift_of(&c);
-        feasible_dual(&c, m->tangents + k * n, u);
-        for (int64_t i = 0; i < n; i++) z[i] = u[i] / c.w[i];
-        s->lines[k].height = minus_conjugates(&c, 1.0);
-        s->lines[k].noise = sqrt((double)n * DBL_EPSILON * trace) * cblas_dnrm2((int)n, u, 1);
-    }
-    if (!m->weights) return kernel_steepness(m, sample, trace, s, task, err);
-    linear_steepness(m, sample, trace, s);
-    return FEN_OK;
-}
-
-/* Every target in turn; coef: all u, then all feasible u; products of the kernel with them. */
-static void judge_targets(const fen_model *m, const fenp_sample *sample, claim c,
-                          const double *coef, const double *products, const fenp_line *lines,
-                          double *f, double *z, double *g, fen_certificate *out)
-{
-    const int64_t n = m->n;
+    const int64_t n = m->n, all = n * m->targets;
     const double unit = fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
-    c.f = f, c.z = z;
     for (int64_t t = 0; t < m->targets; t++) {
-        const double *feasible = coef + (m->targets + t) * n;
-        c.y = sample->y + t * n;
-        c.offset = m->offset[t];
-        c.shift = shift_of(&c);
-        c.tangents = lines ? lines + t * m->tangent_count : NULL;
-        for (int64_t i = 0; i < n; i++) z[i] = feasible[i] / sample->w[i];
+        const double *feasible = d->coef + all + t * n;
+        fenp_claim c = claim_of(m, sample, t, d->w);
+        c.f = d->f, c.z = d->z;
+        c.tangents = d->lines ? d->lines + t * m->tangent_count : NULL;
+        for (int64_t i = 0; i < n; i++) d->z[i] = d->w[i] > 0.0 ? feasible[i] / d->w[i] : 0.0;
         if (m->weights)
-            linear_products(m, sample, t, feasible, &c, f, g);
+            linear_products(m, sample, t, feasible, &c, d->f, d->g);
         else
-            kernel_norms(m, t, coef, products, &c, f);
-        out[t] = judge(&c, m->dual + t * n, m->tolerance, 1.0 / (2.0 * m->coef_scale[t]),
+            kernel_norms(m, t, d->coef, d->products, &c, d->f);
+        out[t] = judge(&c, d->coef + t * n, m->tolerance, 1.0 / (2.0 * m->coef_scale[t]),
                        (double)n * DBL_EPSILON * unit);
     }
 }
@@ -432,38 +329,21 @@ static void judge_targets(const fen_model *m, const fenp_sample *sample, claim c
 fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certificate *out,
                         const fenp_task *task, fen_error *err)
 {
-    const int64_t n = m->n, k = m->targets, all = n * k;
+    const int64_t k = m->targets;
+    const fenp_size size = { m->n, m->p, k, m->bias, m->power, 0 };
+    const fen_view rows = fenp_sample_inputs(sample);
     fenp_arena arena;
-    const fenp_size size = { n, m->p, k, m->bias, m->power, 0 };
     fen_status status =
         fenp_arena_open(&arena, work_bytes(&size, k * m->tangent_count), "the certificate", err);
     if (status != FEN_OK) return status;
-    double *coef = fenp_arena_doubles(&arena, 2 * all),
-           *products = fenp_arena_doubles(&arena, 2 * all);
-    double *f = fenp_arena_doubles(&arena, n), *z = fenp_arena_doubles(&arena, n);
-    double *g = fenp_arena_doubles(&arena, m->p);
-    tangents lines = { .count = 0 };
-    claim c = { .loss = m->loss,
-                .par = &m->loss->parameter.initial,
-                .penalty = fenp_find_penalty("power"),
-                .w = sample->w,
-                .n = n,
-                .lambda = m->lambda,
-                .power = m->power,
-                .bias = m->bias,
-                .tangent_count = m->tangent_count };
-    memcpy(coef, m->dual, (size_t)all * sizeof(double));
-    for (int64_t t = 0; t < k; t++) {
-        c.y = sample->y + t * n;
-        feasible_dual(&c, m->dual + t * n, coef + all + t * n);
-    }
-    c.z = z;
-    if (!m->weights) status = kernel_products(m, sample, coef, products, task, err);
-    if (status == FEN_OK && m->tangents) {
-        lines = open_tangents(&arena, m);
-        status = tangent_lines(m, sample, c, z, &lines, task, err);
-    }
-    if (status == FEN_OK) judge_targets(m, sample, c, coef, products, lines.lines, f, z, g, out);
+    desk d = open_desk(&arena, m);
+    lay_out_duals(m, sample, &d);
+    if (!m->weights)
+        status = fenp_gram_times(&m->kernel, rows, rows, d.coef, 2 * k, d.products, task, err);
+    if (status == FEN_OK && m->tangents)
+        status = fenp_tangents_lines(&arena, m, sample, claim_of(m, sample, 0, d.w), d.z, &d.lines,
+                                     task, err);
+    if (status == FEN_OK) judge_targets(m, sample, &d, out);
     fenp_arena_close(&arena);
     return status;
 }

@@ -1,11 +1,10 @@
 /* fit.c -- from a table to a certified model
  *
- *     prepare -> plan -> choose gamma, lambda, power -> sweep until certified -> model
+ *     prepare -> settle -> plan -> choose gamma, lambda, power -> solve until certified -> model
  *
- * The solver only improves its iterate; limits, progress, cancellation and the decision
- * to stop are made here, and only the independent certificate can say "optimal". */
+ * Solvers only improve their iterate; limits, progress, cancellation and the decision to stop
+ * are made in fit_solve.c, and only the independent certificate can say "optimal". */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,54 +12,8 @@
 #include "base/error.h"
 #include "base/registry.h"
 #include "base/threads.h"
+#include "promise/calibrate.h"
 #include "streamed.h"
-
-enum { MOST_SWEEPS = 5 };
-
-static double worst_gap(const fen_model *m)
-{
-    double worst = 0.0;
-    for (int64_t t = 0; t < m->targets; t++)
-        if (!(fabs(m->certificate[t].relative_gap) <= worst))
-            worst = fabs(m->certificate[t].relative_gap);
-    return worst;
-}
-
-/* Sweeps until the certificate holds or no longer improves. */
-static fen_status solve(fen_model *m, const fenp_sample *sample, const fenp_solver *solver,
-                        const fenp_task *task, fen_error *err)
-{
-    const fenp_problem problem = { .sample = sample,
-                                   .loss = m->loss,
-                                   .kernel = m->kernel,
-                                   .lambda = m->lambda,
-                                   .power = m->power,
-                                   .bias = m->bias,
-                                   .gap = 0.1 * m->tolerance };
-    const fenp_size size = { sample->n, sample->p, sample->targets, m->bias, m->power, 0 };
-    const fenp_task begin = fenp_task_part(task, "solving", 0.0, 0.9);
-    const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
-    fenp_solution solution = { .dual = m->dual,
-                               .scale = m->coef_scale,
-                               .offset = m->offset,
-                               .weights = m->weights,
-                               .tangents = m->tangents };
-    fenp_arena arena;
-    void *state;
-    fen_status status = fenp_arena_open(&arena, solver->bytes(&size), "the kernel matrix", err);
-    if (status != FEN_OK) return status;
-    status = solver->begin(&arena, &problem, &state, &begin, err);
-    double gap = INFINITY;
-    for (int sweep = 0; status == FEN_OK && sweep < MOST_SWEEPS; sweep++) {
-        status = solver->sweep(state, &problem, &solution, &begin, err);
-        if (status == FEN_OK) status = fenp_certify(m, sample, m->certificate, &check, err);
-        if (status != FEN_OK || worst_gap(m) <= m->tolerance || !(worst_gap(m) < 0.5 * gap)) break;
-        gap = worst_gap(m);
-    }
-    fenp_arena_close(&arena);
-    snprintf(m->method, sizeof m->method, "%s", solver->name);
-    return status;
-}
 
 /* ---- powers below 1 ------------------------------------------------------------------- */
 
@@ -88,80 +41,60 @@ static void pack_tangents(fen_model *m)
     fenp_model_keep_tangents(m, m->n, most);
 }
 
-/* Two minima of the same height: the answer is one of them. */
-void fenp_note_tie(fen_model *m)
-{
-    const size_t used = strlen(m->note);
-    for (int64_t t = 0; m->power <= 1.0 && t < m->targets; t++) {
-        const fen_certificate *c = &m->certificate[t];
-        if (c->norm == 0.0 || !(fabs(c->primal - c->null) <= m->tolerance * c->null)) continue;
-        snprintf(m->note + used, sizeof m->note - used,
-                 "%sa tie: the constant function does as well", used ? "; " : "");
-        return;
-    }
-}
-
 /* ---- the model ---------------------------------------------------------------------------- */
 
-void fenp_note_preparation(const fenp_prep *prep, int64_t rows_without_target,
-                           int64_t rows_without_weight, char *out, size_t room)
+/* A model with room for an answer to the objective that the arguments state; NULL: no memory.
+ * It takes over outputs and class weights. */
+static fen_model *blank(const fenp_sample *sample, fenp_settled *settled, const fenp_chosen *chosen)
 {
-    int64_t constant = 0, text = 0, gaps = 0;
-    for (int64_t j = 0; j < prep->inputs; j++) {
-        constant += prep->input[j].constant;
-        text += prep->input[j].text && !prep->input[j].constant;
-        gaps += prep->input[j].gaps != 0;
-    }
-    const struct {
-        int64_t count;
-        const char *what, *happened;
-    } facts[] = {
-        { rows_without_target, "row", " without a target left out" },
-        { rows_without_weight, "row", " without weight left out" },
-        { constant, "constant column", " left out" },
-        { text, "text column", " made into 0/1 features" },
-        { gaps, "column", " with gaps filled by the mean and marked" },
-    };
-    size_t used = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        if (facts[i].count && used < room)
-            used += (size_t)snprintf(out + used, room - used, "%s%lld %s%s%s", used ? "; " : "",
-                                     (long long)facts[i].count, facts[i].what,
-                                     facts[i].count > 1 ? "s" : "", facts[i].happened);
-}
-
-/* A model with room for an answer to the objective that the arguments state; NULL: no memory. */
-static fen_model *blank(const fenp_sample *sample, const fenp_kernel *kernel, const fen_loss *loss,
-                        double lambda, double power, double tolerance, int bias)
-{
-    const fenp_size size = { sample->n, sample->p, sample->targets, bias, power, 0 };
+    const fen_options *o = &settled->o;
+    const fenp_size size = { sample->n, sample->p, sample->targets, o->bias, chosen->power, 0 };
     const int64_t tangents = fenp_tangent_bytes(&size);
-    const int linear = kernel->table->linear;
+    const int linear = chosen->kernel.table->linear;
     fen_model *m = fenp_model_new(sample->n, sample->p, sample->targets);
     if (!m) return NULL;
-    m->loss = loss, m->kernel = *kernel;
-    m->lambda = lambda, m->power = power, m->tolerance = tolerance, m->bias = bias;
+    m->loss = fenp_find_loss(o->loss), m->kernel = chosen->kernel, m->nu = o->nu;
+    m->lambda = chosen->lambda, m->power = chosen->power, m->tolerance = o->tolerance;
+    m->bias = o->bias;
     if (linear) m->weights = fenp_new_zeroed(sample->p, m->targets * (int64_t)sizeof(double));
     if (tangents) m->tangents = fenp_new_zeroed(tangents, 1);
     m->tangent_count = tangents ? FENP_NODES_MAX : 0;
-    if ((!linear || m->weights) && (!tangents || m->tangents)) return m;
-    fen_model_free(m);
-    return NULL;
+    if ((linear && !m->weights) || (tangents && !m->tangents)) {
+        fen_model_free(m);
+        return NULL;
+    }
+    free(m->output);
+    m->output = settled->output, settled->output = NULL;
+    m->class_weights = settled->class_weights, settled->class_weights = NULL;
+    return m;
+}
+
+static void swap(void *a, void *b, size_t size)
+{
+    char kept[sizeof(fenp_selection)];
+    memcpy(kept, a, size);
+    memcpy(a, b, size);
+    memcpy(b, kept, size);
 }
 
 /* A second solver for what the first one left unproved; the better answer stays. That the
  * second one cannot do it, or not in time, is no failure: there is the first one's. */
-static fen_status rescue(fen_model **m, const fenp_sample *sample, const fenp_solver *solver,
-                         const fenp_task *task, fen_error *err)
+static fen_status rescue(fen_model **m, const fenp_sample *sample, const fen_options *o,
+                         const fenp_strategy *plan, const fenp_task *task, fen_error *err)
 {
-    fen_model *first = *m, *second = blank(sample, &first->kernel, first->loss, first->lambda,
-                                           first->power, first->tolerance, first->bias);
+    fen_model *first = *m;
+    const fenp_chosen same = { first->kernel, first->lambda, first->power, { .kind = "" } };
+    fenp_settled settled = { .o = *o, .output = fenp_new(first->targets, sizeof *settled.output) };
+    if (!settled.output) return FEN_OK;
+    memcpy(settled.output, first->output, (size_t)first->targets * sizeof *settled.output);
+    fen_model *second = blank(sample, &settled, &same);
+    fenp_settled_free(&settled);
     if (!second) return FEN_OK;
-    const fen_status status = solve(second, sample, solver, task, err);
-    if (status == FEN_OK && !(worst_gap(first) <= worst_gap(second))) { /* or is not a number */
-        second->prep = first->prep, first->prep = NULL;
-        second->selection = first->selection, first->selection.grid = NULL;
+    const fen_status status = fenp_solve(second, sample, plan->rescue, plan, task, err);
+    if (status == FEN_OK && !(fenp_worst_gap(first) <= fenp_worst_gap(second))) { /* or is NaN */
+        swap(&second->prep, &first->prep, sizeof second->prep);
+        swap(&second->selection, &first->selection, sizeof second->selection);
+        swap(&second->class_weights, &first->class_weights, sizeof second->class_weights);
         second->hash = first->hash;
         memcpy(second->note, first->note, sizeof second->note);
         *m = second, second = first;
@@ -170,11 +103,12 @@ static fen_status rescue(fen_model **m, const fenp_sample *sample, const fenp_so
     return status == FEN_STOPPED ? status : FEN_OK;
 }
 
-/* A model that cannot predict is not one. */
+/* A model that cannot predict is not one. (A tube that nothing fits into costs infinity.) */
 static fen_status check_finite(const fen_model *m, fen_error *err)
 {
     for (int64_t t = 0; t < m->targets; t++)
-        if (!isfinite(m->certificate[t].primal) || !isfinite(m->coef_scale[t]))
+        if (isnan(m->certificate[t].primal) || !isfinite(m->certificate[t].norm) ||
+            !isfinite(m->coef_scale[t]))
             return fenp_fail(err, FEN_BAD_CALL,
                              "--engine %s breaks down: with this lambda the shrinkage is below "
                              "its rounding errors; use a larger one, or --engine spectral",
@@ -182,12 +116,11 @@ static fen_status check_finite(const fen_model *m, fen_error *err)
     return FEN_OK;
 }
 
-/* The model takes over what it keeps: preparation, inputs, selection. */
-static fen_status build(fenp_prep **prep, fenp_sample *sample, const fen_options *o,
+/* The model takes over what it keeps: preparation, outputs, selection. */
+static fen_status build(fenp_prep **prep, fenp_sample *sample, fenp_settled *settled,
                         fenp_chosen *chosen, fen_model **out, fen_error *err)
 {
-    fen_model *m = blank(sample, &chosen->kernel, fenp_find_loss(o->loss), chosen->lambda,
-                         chosen->power, o->tolerance, o->bias);
+    fen_model *m = blank(sample, settled, chosen);
     if (!m)
         return fenp_no_memory(err, fenp_bytes(sample->n, sample->targets, sizeof(double)),
                               "the model");
@@ -196,44 +129,86 @@ static fen_status build(fenp_prep **prep, fenp_sample *sample, const fen_options
     m->prep = *prep, *prep = NULL;
     m->hash = sample->hash;
     m->selection = chosen->selection, chosen->selection = (fenp_selection){ .kind = "" };
+    fenp_note_labels(m, sample);
     *out = m;
     return FEN_OK;
 }
 
-static fen_status fit_sample(fenp_prep **prep, fenp_sample *sample, const fen_options *given,
-                             const fenp_task *task, fen_model **out, fen_error *err)
+static int was_ended(const fen_model *m)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        if (m->certificate[t].verdict == FEN_VERDICT_LIMIT ||
+            m->certificate[t].verdict == FEN_VERDICT_INTERRUPTED)
+            return 1;
+    return 0;
+}
+
+/* What classes want besides scores: how many are right, and probabilities. A fit that was
+ * ended has no time for the latter. */
+static fen_status judge_classes(fen_model *m, const fenp_sample *sample, const fen_options *o,
+                                const fenp_strategy *plan, const fenp_task *task, fen_error *err)
+{
+    const int over = was_ended(m);
+    fen_status status = fenp_model_train_error(m, sample, over ? NULL : task, err);
+    if (status != FEN_OK || !o->probability || over || strcmp(m->loss->name, "logistic") == 0)
+        return status;
+    const fenp_problem problem = { .sample = sample,
+                                   .loss = m->loss,
+                                   .kernel = m->kernel,
+                                   .lambda = m->lambda,
+                                   .power = m->power,
+                                   .bias = m->bias,
+                                   .gap = m->tolerance };
+    const fenp_refits how = {
+        .solver = plan->solver, .outputs = m->output, .nu = m->nu, .folds = 5, .seed = o->seed
+    };
+    return fenp_calibrate(&problem, &how, m->output, task, err);
+}
+
+/* Rows that predictions need. */
+static fen_status keep_inputs(fen_model *m, fenp_sample *sample, const fenp_strategy *plan,
+                              fen_error *err)
+{
+    const fen_status status =
+        plan->solver->iterative ? fenp_model_pack_support(m, sample->x, err) : FEN_OK;
+    if (status != FEN_OK) return status;
+    if (!m->weights && !m->inputs && m->kernel.table->basis != FEN_PRECOMPUTED)
+        m->inputs = sample->x, sample->x = NULL;
+    pack_tangents(m);
+    fenp_note_tie(m);
+    return FEN_OK;
+}
+
+static fen_status fit_settled(fenp_prep **prep, fenp_sample *sample, fenp_settled *settled,
+                              const fenp_task *task, fen_model **out, fen_error *err)
 {
     const double start = fenp_now();
-    fen_options settled;
-    fen_status status = fenp_settle(given, sample, &settled, err);
-    if (status != FEN_OK) return status;
-    const fen_options *o = &settled;
+    const fen_options *o = &settled->o;
     const fen_kernel *kernel = fenp_find_kernel(o->kernel);
     const fenp_size size = fenp_size_of(sample, o);
     fenp_strategy plan;
     fenp_chosen chosen = { 0 };
     fen_model *m = NULL;
-    status = fenp_strategy_make(o, kernel, fenp_find_loss(o->loss), &size, &plan, err);
+    fen_status status = fenp_strategy_make(o, kernel, fenp_find_loss(o->loss), &size, &plan, err);
     if (status == FEN_OK) status = fenp_strategy_fits(&plan, o, &size, err);
     if (status == FEN_OK) status = fenp_check_kernel(kernel, sample, err);
     if (status != FEN_OK) return status;
-    const double last = plan.solver->flops(&size) / plan.flops; /* share of the final fit */
+    const double last = fenp_solving_flops(&plan, o, &size) / plan.flops; /* share of the end */
     const fenp_task choosing = fenp_task_part(task, "selection", 0.0, 1.0 - last);
     const fenp_task solving = fenp_task_part(task, "solving", 1.0 - last, 1.0);
-    status = fenp_choose(sample, o, kernel, &plan, &chosen, &choosing, err);
-    if (status == FEN_OK) status = build(prep, sample, o, &chosen, &m, err);
-    if (status == FEN_OK) status = solve(m, sample, plan.solver, &solving, err);
-    if (status == FEN_OK && plan.rescue && !(worst_gap(m) <= m->tolerance))
-        status = rescue(&m, sample, plan.rescue, &solving, err);
+    status = fenp_choose(sample, o, settled->output, kernel, &plan, &chosen, &choosing, err);
+    if (status == FEN_OK) status = build(prep, sample, settled, &chosen, &m, err);
+    if (status == FEN_OK) status = fenp_solve(m, sample, plan.solver, &plan, &solving, err);
+    if (status == FEN_OK && plan.rescue && !(fenp_worst_gap(m) <= m->tolerance))
+        status = rescue(&m, sample, o, &plan, &solving, err);
     if (status == FEN_OK) status = check_finite(m, err);
+    if (status == FEN_OK) status = judge_classes(m, sample, o, &plan, &solving, err);
+    if (status == FEN_OK) status = keep_inputs(m, sample, &plan, err);
     free(chosen.selection.grid);
     if (status != FEN_OK) {
         fen_model_free(m);
         return status;
     }
-    if (!m->weights && kernel->basis != FEN_PRECOMPUTED) m->inputs = sample->x, sample->x = NULL;
-    pack_tangents(m);
-    fenp_note_tie(m);
     m->seconds = fenp_now() - start;
     *out = m;
     return FEN_OK;
@@ -244,9 +219,12 @@ static fen_status fit_exact(const fen_table *table, const fen_options *o, const 
 {
     fenp_prep *prep = NULL;
     fenp_sample *sample = NULL;
+    fenp_settled settled = { 0 };
     fen_status status = fenp_prep_learn(table, o, &prep, &sample, err);
     if (status != FEN_OK) return status;
-    status = fit_sample(&prep, sample, o, task, out, err);
+    status = fenp_settle(o, prep, sample, &settled, err);
+    if (status == FEN_OK) status = fit_settled(&prep, sample, &settled, task, out, err);
+    fenp_settled_free(&settled);
     fenp_sample_free(sample);
     fenp_prep_free(prep);
     return status;

@@ -38,8 +38,12 @@ fen_status fenp_features_check(const fen_options *o, const fen_kernel *kernel, f
     fen_status status = fenp_approx_read(o->approx, approx, err);
     if (status == FEN_OK) status = fenp_approx_check(approx, kernel, err);
     if (status != FEN_OK) return status;
-    if (strcmp(o->loss, "square") != 0)
+    if (strcmp(o->loss, "square") != 0 && strcmp(o->loss, "auto") != 0)
         return fenp_fail(err, FEN_BAD_CALL, "--approx needs --loss square, not %s", o->loss);
+    if (strcmp(o->task, "regression") != 0 && strcmp(o->task, "auto") != 0)
+        return fenp_fail(err, FEN_BAD_CALL, "--approx is for regression: leave out --task %s",
+                         o->task);
+    if (o->nu > 0) return fenp_fail(err, FEN_BAD_CALL, "--nu does not work with --approx");
     if (strcmp(o->engine, "auto") != 0)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--engine %s is for exact kernels: leave it out with --approx", o->engine);
@@ -90,7 +94,7 @@ static fen_status choose_gamma(fenp_job *j, const fenp_task *task, fen_error *er
     if (j->part) {
         status = fenp_strategy_fits(&j->strategy, &j->o, &size, err);
         if (status != FEN_OK) return status;
-        return fenp_choose(j->part, &j->o, j->kernel, &j->strategy, &j->chosen, task, err);
+        return fenp_choose(j->part, &j->o, NULL, j->kernel, &j->strategy, &j->chosen, task, err);
     }
     if (j->o.gamma.choice != FEN_GIVEN)
         return fenp_gamma_by_rule(j->kernel, j->summary.spread, gamma, err);
@@ -250,7 +254,7 @@ static fen_status fit(fenp_job *j, const fen_options *given, const fenp_task *ta
                                 .p = j->prep->features,
                                 .targets = j->prep->targets,
                                 .weight_sum = j->summary.weight_sum };
-    status = fenp_settle(given, &sizes, &j->o, err);
+    status = fenp_settle_features(given, j->prep, sizes.weight_sum, &j->o, err);
     if (status == FEN_OK) status = choose_gamma(j, &narrowing, err);
     if (status != FEN_OK) return status;
     const int64_t bytes =

@@ -1,9 +1,11 @@
 /* plan.c -- what a fit would take, decided from sizes before any work
  *
- * Engine: the first solver of the registry that accepts the problem; for powers other than
- * 2 the eigendecomposition of a small kernel matrix, of a larger one a Krylov space, with
- * the eigendecomposition (or, where that does not fit, Cholesky) to the rescue.
- * Selection: exact scores of every grid point on all rows while an eigendecomposition
+ * Engine: for the square loss the first solver of the registry that accepts the problem; for
+ * powers other than 2 the eigendecomposition of a small kernel matrix, of a larger one a
+ * Krylov space, with the eigendecomposition (or, where that does not fit, Cholesky) to the
+ * rescue. Other losses: Newton's method where the loss is smooth and its matrices fit, else
+ * blocks of the dual; both solve one output at a time at power 2 (solver/descend.h).
+ * Selection of other losses: refits, hence fewer points on fewer rows. For the square loss: exact scores of every grid point on all rows while an eigendecomposition
  * is cheap; above that, gammas are narrowed on COARSE rows and the winner with its
  * neighbours scored on FINE rows. One final fit always uses everything.
  * Memory: what is resident now plus the largest work area. Time: flops over a rate
@@ -19,10 +21,12 @@
 #include "base/registry.h"
 #include "base/threads.h"
 #include "promise/loo.h"
+#include "promise/refit.h"
 #include "streamed.h"
 
 enum { SMALLEST = 300, COARSE = 2000, SMALL = 2500, FINE = 4000, ASKED = 8000 };
-enum { AUTO_GAMMAS = 10, NEIGHBOURS = 3, FEW_SETTINGS = 8 };
+enum { REFIT_COARSE = 1000, REFIT_FINE = 2000, REFIT_ASKED = 4000 }; /* where scores take refits */
+enum { AUTO_GAMMAS = 10, REFIT_GAMMAS = 7, NEIGHBOURS = 3, FEW_SETTINGS = 8 };
 enum { EIGEN_ROWS = 800 }; /* up to which one eigendecomposition takes a tenth of a second */
 static const double AUTO_POWERS[] = { 0.5, 1.0, 1.5, 2.0, 3.0 };
 
@@ -71,6 +75,8 @@ fenp_size fenp_size_of(const fenp_sample *sample, const fen_options *o)
     return (fenp_size){ sample->n, sample->p, sample->targets, o->bias, least, 0 };
 }
 
+static int is_square(const fen_loss *loss) { return strcmp(loss->name, "square") == 0; }
+
 /* The kernel matrix is small, or a Krylov space of it answers any power. */
 static const fenp_solver *solver_for_power(const fen_options *o, const fenp_size *size,
                                            const fenp_solver **rescue)
@@ -84,25 +90,77 @@ static const fenp_solver *solver_for_power(const fen_options *o, const fenp_size
     return fenp_find_solver("lanczos");
 }
 
+/* What an iterative solver is asked about: one output at power 2. Kernel values may take what
+ * is left when the certificate has its part. */
+static fenp_size size_for(const fenp_solver *solver, const fen_options *o, const fenp_size *size)
+{
+    fenp_size one = *size;
+    if (!solver->iterative) return one;
+    const int64_t left = fenp_memory_limit(o) - resident_with(fenp_certify_bytes(size), size);
+    one.targets = 1, one.power = 2.0;
+    one.room = larger(left, (int64_t)1 << 20);
+    return one;
+}
+
+/* Work area of a solver and of the arrays that drive it; -1: too large to be counted. */
+static int64_t solving_bytes(const fenp_solver *solver, const fenp_size *size)
+{
+    const int64_t bytes = solver->bytes(size);
+    return bytes < 0 || !solver->iterative ? bytes : bytes + 6 * fenp_arena_bytes(size->n);
+}
+
+static int takes(const fenp_solver *solver, const fen_options *o, const fen_kernel *kernel,
+                 const fen_loss *loss, const fenp_size *size)
+{
+    const fenp_size asked = size_for(solver, o, size);
+    return solver->accepts(loss, kernel, &asked) && (!solver->iterative || size->power >= 1.0);
+}
+
+/* The first that fits into memory; the last one where none does. */
+static const fenp_solver *solver_for_loss(const fen_options *o, const fen_kernel *kernel,
+                                          const fen_loss *loss, const fenp_size *size)
+{
+    const fenp_solver *last = NULL;
+    for (int i = 0; fenp_solvers[i]; i++) {
+        const fenp_solver *solver = fenp_solvers[i];
+        if (!solver->iterative || !takes(solver, o, kernel, loss, size)) continue;
+        const fenp_size asked = size_for(solver, o, size);
+        const int64_t bytes = solving_bytes(solver, &asked);
+        last = solver;
+        if (bytes >= 0 && resident_with(bytes, size) <= fenp_memory_limit(o)) break;
+    }
+    return last;
+}
+
+static const fenp_solver *solver_for_square(const fen_options *o, const fen_kernel *kernel,
+                                            const fen_loss *loss, const fenp_size *size,
+                                            const fenp_solver **rescue)
+{
+    for (int i = 0; fenp_solvers[i]; i++)
+        if (!fenp_solvers[i]->iterative && takes(fenp_solvers[i], o, kernel, loss, size))
+            return size->power == 2.0 || fenp_solvers[i]->in_weights
+                       ? fenp_solvers[i]
+                       : solver_for_power(o, size, rescue);
+    return NULL;
+}
+
 static const fenp_solver *pick_solver(const fen_options *o, const fen_kernel *kernel,
                                       const fen_loss *loss, const fenp_size *size,
                                       const fenp_solver **rescue, fen_error *err)
 {
-    const fenp_solver *named = fenp_find_solver(o->engine);
+    const fenp_solver *named = fenp_find_solver(o->engine), *found = NULL;
     if (named) {
-        if (named->accepts(loss, kernel, size)) return named;
+        if (takes(named, o, kernel, loss, size)) return named;
         fenp_fail(err, FEN_BAD_CALL, "--engine %s does not apply here: %s", named->name,
                   named->help);
         return NULL;
     }
-    for (int i = 0; fenp_solvers[i]; i++)
-        if (fenp_solvers[i]->accepts(loss, kernel, size))
-            return size->power == 2.0 || fenp_solvers[i]->in_weights
-                       ? fenp_solvers[i]
-                       : solver_for_power(o, size, rescue);
-    fenp_fail(err, FEN_BAD_CALL, "no engine fits --loss %s with --kernel %s", loss->name,
-              kernel->name);
-    return NULL;
+    found = is_square(loss) ? solver_for_square(o, kernel, loss, size, rescue)
+                            : solver_for_loss(o, kernel, loss, size);
+    if (!found)
+        fenp_fail(err, FEN_BAD_CALL, "no engine fits --loss %s with --kernel %s", loss->name,
+                  kernel->name);
+    return found;
 }
 
 int64_t fenp_folds(const fen_options *o)
@@ -124,12 +182,22 @@ int64_t fenp_scoring_bytes(const fenp_size *size, int64_t settings, int64_t fold
     return spectrum < 0 ? -1 : spectrum + fenp_scores_spectrum_bytes(size, settings, primal);
 }
 
+/* Each setting on each fold, from the solution of the one before. */
+static double refit_flops(const fenp_strategy *s, const fenp_size *size, double rows, int64_t folds)
+{
+    fenp_size part = s->size;
+    part.n = (int64_t)rows;
+    const double refits = (double)(folds ? folds : part.n / 4 + 1) * s->lambdas * s->powers;
+    return 0.3 * refits * (double)size->targets * s->solver->flops(&part);
+}
+
 /* An eigendecomposition costs about 10 n^3 flops at the rate of a matrix product. */
 static double scoring_flops(const fenp_strategy *s, const fenp_size *size, double rows,
                             int64_t folds, int primal)
 {
     const double cube = rows * rows * rows, p = (double)size->p;
     const double settings = (double)s->lambdas * s->powers;
+    if (s->refits) return refit_flops(s, size, rows, folds);
     if (primal && !folds) return 4 * rows * p * p + 10 * p * p * p + 4 * rows * p * settings;
     if (fenp_scores_by_cholesky(size, s->lambdas * s->powers, primal, folds))
         return cube * settings;
@@ -142,6 +210,10 @@ static int64_t round_bytes(const fenp_strategy *s, const fenp_size *size, int64_
 {
     fenp_size part = *size;
     part.n = rows;
+    const int64_t held = size->targets * s->lambdas * s->powers * rows * (int64_t)sizeof(double);
+    if (s->refits)
+        return held + rows * size->p * (int64_t)sizeof(double) +
+               fenp_scores_refit_bytes(s->solver, &part, (int64_t)s->lambdas * s->powers);
     const int64_t one =
         fenp_scoring_bytes(&part, (int64_t)s->lambdas * s->powers, folds, primal && size->p < rows);
     return one < 0 ? -1
@@ -154,10 +226,13 @@ static fen_status plan_selection(const fen_options *o, const fenp_size *size, fe
 {
     const int64_t folds = fenp_folds(o);
     const int primal = s->solver->in_weights && !folds;
-    const int64_t most = s->gammas > 1 && o->gamma.choice == FEN_AUTO ? FINE : ASKED;
+    const int automatic = s->gammas > 1 && o->gamma.choice == FEN_AUTO;
+    const int64_t most =
+        s->refits ? (automatic ? REFIT_FINE : REFIT_ASKED) : (automatic ? FINE : ASKED);
+    const int64_t coarse = s->refits ? REFIT_COARSE : COARSE;
     s->rows = primal || size->n < most ? size->n : most;
-    s->widen = o->gamma.choice == FEN_AUTO && s->gammas > 1;
-    s->coarse_rows = s->widen && size->n > SMALL ? COARSE : 0;
+    s->widen = automatic;
+    s->coarse_rows = automatic && size->n > (s->refits ? REFIT_FINE : SMALL) ? coarse : 0;
     int64_t bytes = round_bytes(s, size, s->rows, folds, primal);
     while (s->rows > SMALLEST &&
            (bytes < 0 || (bytes > s->bytes && resident_with(bytes, size) > fenp_memory_limit(o)))) {
@@ -180,10 +255,32 @@ static fen_status plan_selection(const fen_options *o, const fenp_size *size, fe
     return FEN_OK;
 }
 
+static int is_one_class(const fen_options *o) { return strcmp(o->task, "one-class") == 0; }
+
 static fen_status check_counts(const fenp_size *size, fen_error *err)
 {
     if (size->n <= INT_MAX && size->p <= INT_MAX && size->targets <= INT_MAX) return FEN_OK;
     return fenp_fail(err, FEN_BAD_DATA, "more rows or features than BLAS can count (%d)", INT_MAX);
+}
+
+/* Where constraints say all (tube) or lambda is but a unit of f (a parameter that earns nu),
+ * there is nothing to choose. */
+static void list_points(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
+                        int searching, fenp_strategy *s)
+{
+    const int only_a_unit = strcmp(loss->name, "tube") == 0 || (o->nu > 0 && loss->price < 0);
+    const int gammas = s->refits ? REFIT_GAMMAS : AUTO_GAMMAS;
+    const int lambdas = s->refits ? FENP_AUTO_LAMBDAS_OTHER : FENP_AUTO_LAMBDAS;
+    s->gammas =
+        kernel->uses_gamma ? points(&o->gamma, searching && !is_one_class(o) ? gammas : 1) : 1;
+    s->lambdas = points(&o->lambda, searching && !only_a_unit ? lambdas : 1);
+}
+
+double fenp_solving_flops(const fenp_strategy *s, const fen_options *o, const fenp_size *size)
+{
+    const double solves = o->nu > 0 || size->power != 2.0 ? 4.0 : 1.0; /* the search for a root */
+    if (!s->solver->iterative) return s->solver->flops(&s->size);
+    return solves * (double)size->targets * s->solver->flops(&s->size);
 }
 
 fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
@@ -196,9 +293,13 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
     const int searching = strcmp(o->select, "none") != 0;
     double powers[FEN_VALUES_MAX];
     fenp_strategy s = { .solver = solver, .rescue = rescue, .why = solver->help };
-    s.gammas = kernel->uses_gamma ? points(&o->gamma, searching ? AUTO_GAMMAS : 1) : 1;
-    s.lambdas = points(&o->lambda, searching ? FENP_AUTO_LAMBDAS : 1);
+    s.size = size_for(solver, o, size);
+    s.refits = !is_square(loss);
+    list_points(o, kernel, loss, searching, &s);
     s.powers = fenp_list_powers(o, powers);
+    if (is_one_class(o) && (s.gammas > 1 || s.lambdas > 1))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--task one-class has no score to choose by: give one gamma and lambda");
     if (!searching && (s.gammas > 1 || s.lambdas > 1 || s.powers > 1))
         return fenp_fail(err, FEN_BAD_CALL,
                          "--select none leaves several values of %s to choose from: "
@@ -206,10 +307,10 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
                          s.gammas > 1    ? "gamma"
                          : s.lambdas > 1 ? "lambda"
                                          : "power");
-    s.bytes = solver->bytes(size);
+    s.bytes = solving_bytes(solver, &s.size);
     if (s.bytes >= 0) s.bytes += fenp_certify_bytes(size) + fenp_tangent_bytes(size);
-    s.flops =
-        solver->flops(size) + 4.0 * (double)size->n * (double)size->n * (double)(size->p + 20);
+    s.flops = fenp_solving_flops(&s, o, size) +
+              4.0 * (double)size->n * (double)size->n * (double)(size->p + 20);
     s.rows = size->n;
     if (s.bytes < 0)
         return fenp_fail(err, FEN_MEMORY, "%lld rows are too many for --engine %s",
@@ -298,28 +399,36 @@ static void describe_selection(const fen_options *o, const fenp_size *size, cons
                  s->gammas, s->lambdas, powers, (long long)s->rows, (long long)size->n);
 }
 
-static fen_status plan_sample(const fenp_sample *sample, const fen_options *given, fen_plan *out,
-                              fen_error *err)
+static fen_status plan_settled(const fenp_sample *sample, const fen_options *o, fen_plan *out,
+                               fen_error *err)
 {
-    fen_options o;
     fenp_strategy s;
-    fen_status status = fenp_settle(given, sample, &o, err);
-    if (status != FEN_OK) return status;
-    const fenp_size size = fenp_size_of(sample, &o);
-    status =
-        fenp_strategy_make(&o, fenp_find_kernel(o.kernel), fenp_find_loss(o.loss), &size, &s, err);
+    const fenp_size size = fenp_size_of(sample, o);
+    const fen_status status =
+        fenp_strategy_make(o, fenp_find_kernel(o->kernel), fenp_find_loss(o->loss), &size, &s, err);
     if (status != FEN_OK) return status;
     fen_plan plan = { .rows = size.n, .features = size.p, .targets = size.targets };
     plan.peak_bytes = resident_with(s.bytes, &size);
-    plan.limit_bytes = fenp_memory_limit(&o);
+    plan.limit_bytes = fenp_memory_limit(o);
     plan.seconds = s.flops / fenp_measured_rate();
     plan.fits = plan.peak_bytes <= plan.limit_bytes;
     snprintf(plan.method, sizeof plan.method, "%s", s.solver->name);
     snprintf(plan.why, sizeof plan.why, "%s", s.why);
-    describe_selection(&o, &size, &s, plan.selection, sizeof plan.selection);
+    describe_selection(o, &size, &s, plan.selection, sizeof plan.selection);
     if (!plan.fits) advise(&s, &size, plan.limit_bytes, plan.advice, sizeof plan.advice);
     *out = plan;
     return FEN_OK;
+}
+
+static fen_status plan_sample(const fenp_prep *prep, fenp_sample *sample, const fen_options *given,
+                              fen_plan *out, fen_error *err)
+{
+    fenp_settled settled;
+    fen_status status = fenp_settle(given, prep, sample, &settled, err);
+    if (status != FEN_OK) return status;
+    status = plan_settled(sample, &settled.o, out, err);
+    fenp_settled_free(&settled);
+    return status;
 }
 
 static fen_status plan_table(const fen_table *table, const fen_options *o, fen_plan *out,
@@ -329,7 +438,7 @@ static fen_status plan_table(const fen_table *table, const fen_options *o, fen_p
     fenp_sample *sample = NULL;
     const fen_status learned = fenp_prep_learn(table, o, &prep, &sample, err);
     if (learned != FEN_OK) return learned;
-    const fen_status status = plan_sample(sample, o, out, err);
+    const fen_status status = plan_sample(prep, sample, o, out, err);
     fenp_sample_free(sample);
     fenp_prep_free(prep);
     return status;

@@ -21,11 +21,7 @@ static fen_status sizes_of(fenp_source *source, const fen_options *o, fen_plan *
     fen_status status = fenp_prep_learn_source(source, o, 0, &prep, &summary, NULL, task, err);
     if (status != FEN_OK) return status;
     plan->rows = summary.rows, plan->features = prep->features, plan->targets = prep->targets;
-    const fenp_sample sizes = { .n = summary.rows,
-                                .p = prep->features,
-                                .targets = prep->targets,
-                                .weight_sum = summary.weight_sum };
-    status = fenp_settle(o, &sizes, settled, err);
+    status = fenp_settle_features(o, prep, summary.weight_sum, settled, err);
     fenp_prep_free(prep);
     return status;
 }

@@ -37,18 +37,3 @@ fen_status fenp_smoothness(double s, int64_t d, double n, double *power, double 
     *lambda = pow(n, -1.0 / (1.0 + p));
     return FEN_OK;
 }
-
-/* Weights count as repetitions of rows: n is their sum. */
-fen_status fenp_settle(const fen_options *o, const fenp_sample *sample, fen_options *out,
-                       fen_error *err)
-{
-    double power = 0.0, lambda = 0.0;
-    *out = *o;
-    if (o->smoothness == 0.0) return FEN_OK;
-    const fen_status status =
-        fenp_smoothness(o->smoothness, sample->p, sample->weight_sum, &power, &lambda, err);
-    if (status != FEN_OK) return status;
-    out->power = fen_value(power);
-    out->lambda = fen_value(lambda);
-    return FEN_OK;
-}

@@ -9,6 +9,8 @@ typedef struct fenp_strategy {
     const fenp_solver *solver;
     const char *why;               /* the solver                                        */
     const fenp_solver *rescue;     /* takes over where solver stalls; NULL: nobody       */
+    fenp_size size;                /* what solver->bytes and flops are asked about       */
+    int     refits;                /* scores take refits (promise/refit.h): no closed form */
     int     gammas, lambdas, powers;   /* values to try; 1, 1 and 1: nothing to select  */
     int     widen;                 /* the gamma grid may grow past its ends             */
     int64_t coarse_rows;           /* all gammas are tried on so many rows; 0: skipped  */
@@ -18,6 +20,9 @@ typedef struct fenp_strategy {
 } fenp_strategy;
 fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
                               const fenp_size *size, fenp_strategy *out, fen_error *err);
+/* Of the final fit alone. */
+double     fenp_solving_flops(const fenp_strategy *strategy, const fen_options *o,
+                              const fenp_size *size);
 /* K of --select kfold:K, else 0. */
 int64_t    fenp_folds(const fen_options *o);
 /* A few ridge settings are scored faster by one factorisation each than by a spectrum. */
@@ -34,13 +39,26 @@ fen_status fenp_memory_fits(const fen_options *o, int64_t bytes, const char *adv
 
 int64_t    fenp_memory_limit(const fen_options *o);   /* --memory, or what the machine has */
 double     fenp_measured_rate(void);                  /* flops per second of a matrix product */
-/* What --smoothness stands for is put in the place of power and lambda. */
-fen_status fenp_settle(const fen_options *o, const fenp_sample *sample, fen_options *out,
-                       fen_error *err);
 /* The size of a problem with the smallest power that o may lead to. */
 fenp_size  fenp_size_of(const fenp_sample *sample, const fen_options *o);
 /* Powers to be tried; room for FEN_VALUES_MAX. */
 int        fenp_list_powers(const fen_options *o, double *powers);
+
+/* ---- settle.c: what options stand for, once the rows are known -------------------------- */
+typedef struct fenp_settled {
+    fen_options  o;                /* loss: a bare name; select: not auto; lambda: in our
+                                      own unit; power and lambda of --smoothness        */
+    fenp_output *output;           /* sample->targets of them                           */
+    double      *class_weights;    /* NULL: all 1                                       */
+} fenp_settled;
+/* Labels of sample become those of the outputs. The strings of o are borrowed from given. */
+fen_status fenp_settle(const fen_options *given, const fenp_prep *prep, fenp_sample *sample,
+                       fenp_settled *out, fen_error *err);
+void       fenp_settled_free(fenp_settled *settled);
+/* The same for random features, which know the square loss of numbers alone; n rows of p
+ * features. */
+fen_status fenp_settle_features(const fen_options *given, const fenp_prep *prep,
+                                double weight_sum, fen_options *out, fen_error *err);
 
 /* ---- select.c: kernel and lambda, chosen or as given ------------------------------- */
 typedef struct fenp_chosen {
@@ -48,33 +66,55 @@ typedef struct fenp_chosen {
     double lambda, power;
     fenp_selection selection;      /* grid is owned by whoever holds this               */
 } fenp_chosen;
-fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fen_kernel *kernel,
+/* outputs: sample->targets of them; NULL: the square loss of numbers. */
+fen_status fenp_choose(const fenp_sample *sample, const fen_options *o,
+                       const fenp_output *outputs, const fen_kernel *kernel,
                        const fenp_strategy *strategy, fenp_chosen *out, const fenp_task *task,
                        fen_error *err);
 
+/* ---- candidates.c ---- */
 /* Lambdas to be tried with a power: those given, 1/n (wanted 1), or an automatic grid. */
-enum { FENP_AUTO_LAMBDAS = 25 };
-void       fenp_list_lambdas(const fen_options *o, const fenp_kernel *kernel,
-                             const fenp_sample *all, int wanted, double power, double *lambdas);
+enum { FENP_AUTO_LAMBDAS = 25, FENP_AUTO_LAMBDAS_OTHER = 12 };   /* square loss; others */
+void       fenp_list_lambdas(const fen_options *o, const fenp_output *outputs,
+                             const fenp_kernel *kernel, const fenp_sample *all, int wanted,
+                             double power, double *lambdas);
 
 /* The same without the rows. */
 typedef struct fenp_units {
     double weight_sum;             /* of all rows                                       */
     double diagonal;               /* mean of k(x,x)                                    */
     double log_deviation;          /* mean over the targets of log(standard deviation)  */
+    double steepness;              /* of the loss that far off, over the deviation; 0:
+                                      the square loss                                   */
 } fenp_units;
 void       fenp_lambdas_by_units(const fen_options *o, const fenp_units *units, int wanted,
                                  double power, double *lambdas);
 
+/* The same for gamma, wanted of them: those given, the rule mean (wanted 1), or steps. */
+fen_status fenp_list_gammas(const fen_options *o, const fen_kernel *kernel,
+                            const fenp_sample *all, int wanted, double *gammas, fen_error *err);
+double     fenp_gamma_step(const fen_kernel *kernel, int steps);   /* as a factor       */
+double     fenp_target_variance(const fenp_sample *sample, int64_t target);
+
 /* Gammas that are scored side by side, each with a work area of its own. */
 int        fenp_gammas_at_once(int64_t rows, int gammas);
 
-/* ---- fit.c ---- */
+/* ---- fit_solve.c: dual, coef_scale, offset, weights, tangents, free parameters of the
+ * outputs, method and certificate of a model that says what is to be solved -------------- */
+fen_status fenp_solve(fen_model *model, const fenp_sample *sample, const fenp_solver *solver,
+                      const fenp_strategy *strategy, const fenp_task *task, fen_error *err);
+double     fenp_worst_gap(const fen_model *model);
+
+/* ---- fit.c, fit_notes.c ---- */
 /* What became of rows and columns, in words. */
 void       fenp_note_preparation(const fenp_prep *prep, int64_t rows_without_target,
                                  int64_t rows_without_weight, char *out, size_t room);
 /* Says so in model->note where f = 0 does as well. */
 void       fenp_note_tie(fen_model *model);
+/* That all labels of a column are equal. */
+void       fenp_note_labels(fen_model *model, const fenp_sample *sample);
+/* What f(x_i) (targets x n) show: quantiles that cross, residuals outside a tube. */
+void       fenp_note_scores(fen_model *model, const fenp_sample *sample, const double *scores);
 /* The dual vectors that a model of a power below 1 carries while it is being made. */
 int64_t    fenp_tangent_bytes(const fenp_size *size);
 
@@ -102,8 +142,12 @@ double     fenp_least_over_norms(const fenp_line *tangents, int64_t count, doubl
 /* Largest D(t z) over t in [0, 1]: value(state, t), concave; dual_norm is that of z. */
 double     fenp_best_dual_value(double (*value)(const void *state, double t), const void *state,
                                 double dual_norm, double lambda, double power);
-/* Mean loss of an error in the last digits of y. */
-double     fenp_last_digits(const fen_loss *loss, const double *y, const double *w, int64_t n);
+/* Mean loss of an error in the last digits of y; 0 for labels that are signs. */
+double     fenp_last_digits(const fen_loss *loss, const double *par, const double *y,
+                            const double *w, int64_t n);
+/* Least sum w loss(y, b) over b (bias), or its value at b = 0; INFINITY: none is finite. */
+double     fenp_null_objective(const fen_loss *loss, const double *par, const double *y,
+                               const double *w, int64_t n, int bias);
 /* What a gap is measured by: the objective, but never less than 1e-12 of the best constant's. */
 double     fenp_gap_unit(const fen_certificate *of, double digits);
 /* gap, relative gap and verdict of a certificate that has everything else. */

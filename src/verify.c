@@ -15,6 +15,12 @@
 
 static int close_to(double a, double b, double unit) { return fabs(a - b) <= 1e-7 * unit; }
 
+/* Why a fit ended early cannot be seen from its answer. */
+static int was_ended(fen_verdict verdict)
+{
+    return verdict == FEN_VERDICT_LIMIT || verdict == FEN_VERDICT_INTERRUPTED;
+}
+
 /* The stored numbers must come out again: a changed array moves them even where the gap,
  * which is of second order, forgives it. The norm counts by its share of the objective: at
  * tiny lambda its digits depend on the machine, and nothing else does. */
@@ -32,7 +38,7 @@ static int reproduces(const fen_model *m, int64_t t, const fen_certificate *now,
            close_to(m->lambda * norms[0], m->lambda * norms[1], unit) &&
            now->stationarity <= 10.0 * stored->stationarity + 1e-7 &&
            stored->stationarity <= 10.0 * now->stationarity + 1e-7 &&
-           stored->verdict == now->verdict;
+           (stored->verdict == now->verdict || was_ended(stored->verdict));
 }
 
 /* The chosen gamma, lambda and power must be the best line of the stored grid. */
@@ -80,28 +86,57 @@ static fen_status check_rows(const fen_model *m, int64_t rows, uint64_t hash, co
 static int same_inputs(const fen_model *m, const fenp_sample *sample)
 {
     if (!m->inputs) return 1;
-    for (int64_t i = 0; i < m->n * m->p; i++)
-        if (!(fabs(m->inputs[i] - sample->x[i]) <= 1e-9 * (1.0 + fabs(sample->x[i])))) return 0;
+    for (int64_t k = 0; k < m->kept; k++) {
+        const double *row = sample->x + (m->support ? m->support[k] : k) * m->p;
+        for (int64_t j = 0; j < m->p; j++)
+            if (!(fabs(m->inputs[k * m->p + j] - row[j]) <= 1e-9 * (1.0 + fabs(row[j])))) return 0;
+    }
     return 1;
+}
+
+/* Share of the rows in another class than their own; *agrees stays for numbers. */
+static fen_status check_error(const fen_model *m, const fenp_sample *sample, const fenp_task *task,
+                              int *agrees, fen_error *err)
+{
+    fen_model again = *m;
+    const fen_status status = fenp_model_train_error(&again, sample, task, err);
+    if (!isnan(again.train_error)) *agrees = close_to(again.train_error, m->train_error, 1.0);
+    return status;
+}
+
+static void last_digits(const fen_model *m, const fenp_sample *sample, double *digits)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        digits[t] = fenp_last_digits(m->loss, &m->output[t].par, sample->y + t * sample->n,
+                                     sample->w, sample->n);
+}
+
+static fen_status examine_sample(const fen_model *m, const fen_table *table, fenp_sample *sample,
+                                 const fenp_task *task, finding *f, fen_error *err)
+{
+    int prepared = 0, right = 1;
+    fen_status status = check_rows(m, sample->n, sample->hash, fenp_table_title(table), err);
+    if (status == FEN_OK)
+        status = fenp_outputs_apply(m->output, m->targets, m->class_weights, sample, err);
+    if (status == FEN_OK) status = fenp_check_kernel(m->kernel.table, sample, err);
+    if (status == FEN_OK) status = fenp_certify(m, sample, f->now, task, err);
+    if (status == FEN_OK) status = check_error(m, sample, task, &right, err);
+    if (status == FEN_OK) status = fenp_prep_check(m->prep, table, &prepared, err);
+    if (status != FEN_OK) return status;
+    last_digits(m, sample, f->digits);
+    f->why = !prepared                 ? "the preparation does not follow from the rows"
+             : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
+             : !right                  ? "the stored error on the rows does not come out again"
+                                       : NULL;
+    return FEN_OK;
 }
 
 static fen_status examine_table(const fen_model *m, const fen_table *table, const fenp_task *task,
                                 finding *f, fen_error *err)
 {
     fenp_sample *sample = NULL;
-    int prepared = 0;
     fen_status status = fenp_prep_sample(m->prep, table, &sample, err);
-    if (status != FEN_OK) return status;
-    status = check_rows(m, sample->n, sample->hash, fenp_table_title(table), err);
-    if (status == FEN_OK) status = fenp_check_kernel(m->kernel.table, sample, err);
-    if (status == FEN_OK) status = fenp_certify(m, sample, f->now, task, err);
-    if (status == FEN_OK) status = fenp_prep_check(m->prep, table, &prepared, err);
-    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++)
-        f->digits[t] = fenp_last_digits(m->loss, sample->y + t * sample->n, sample->w, sample->n);
-    if (status == FEN_OK)
-        f->why = !prepared                 ? "the preparation does not follow from the rows"
-                 : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
-                                           : NULL;
+    if (status == FEN_OK) status = examine_sample(m, table, sample, task, f, err);
     fenp_sample_free(sample);
     return status;
 }

@@ -1,0 +1,138 @@
+/* certify_feasible.c -- dual variables moved to where D is a bound
+ *
+ *     each z_i in the domain of its conjugate;
+ *     with bias             sum w z = 0;
+ *     free parameter (nu)   sum w k(z) <= price nu W,  k = loss*(par = 1) - loss*(par = 0),
+ *                           since D is the least over all par >= 0
+ *
+ * Method: clip; then one shift s with sum w clip(z - s) = 0. The sum falls with s and its
+ *   limits lie on both sides of 0, because z = 0 is in every domain: bisection, to rounding.
+ *   A parameter that costs (nu-SVR, k = |z|): z is shrunk, which keeps the rest. One that
+ *   earns (nu-SVC and one-class, k = -y z): within each class (with bias; else over all rows)
+ *   z is shrunk towards 0, or stretched towards the far end of its domain, until the class
+ *   has its half of nu W; then sum w z = 0 as well.
+ * Special cases: labels that cannot pay nu (a class of less weight than half of nu W) have no
+ *   feasible z, and the answer is not a number.
+ * Accuracy: sums in long double; what is left of sum w z is rounding of its terms. */
+#include <float.h>
+#include <math.h>
+
+#include "certify.h"
+
+/* z_i runs from low to high; slopes are -z. */
+static void box_of(const fenp_claim *c, int64_t i, double *low, double *high)
+{
+    double least, most;
+    c->loss->domain(c->y[i], c->dual_par, &least, &most);
+    *low = -most, *high = -least;
+}
+
+static double clipped(const fenp_claim *c, int64_t i, double z)
+{
+    double low, high;
+    box_of(c, i, &low, &high);
+    return fmin(fmax(z, low), high);
+}
+
+/* sum w clip(z - s); size: the same of absolute values */
+static long double sum_at(const fenp_claim *c, const double *z, double s, long double *size)
+{
+    long double sum = 0.0L;
+    *size = 0.0L;
+    for (int64_t i = 0; i < c->n; i++) {
+        if (c->w[i] == 0.0) continue;
+        const double moved = clipped(c, i, z[i] - s);
+        sum += (long double)c->w[i] * moved;
+        *size += (long double)c->w[i] * fabs(moved);
+    }
+    return sum;
+}
+
+/* The shift: between two numbers with sums of different signs, closer and closer. */
+static double find_shift(const fenp_claim *c, const double *z)
+{
+    long double size, sum = sum_at(c, z, 0.0, &size);
+    if (fabsl(sum) <= DBL_EPSILON * size) return 0.0;
+    const double side = sum > 0.0L ? 1.0 : -1.0;
+    double near = 0.0, far = (double)fmaxl(fabsl(sum), DBL_MIN);
+    for (int step = 0; step < 2100 && isfinite(far); step++, far *= 2.0)
+        if (side * sum_at(c, z, side * far, &size) <= 0.0L) break;
+    for (int step = 0; step < 2100; step++) {
+        const double middle = 0.5 * near + 0.5 * far;
+        if (middle <= near || middle >= far) break;
+        sum = sum_at(c, z, side * middle, &size);
+        if (fabsl(sum) <= 0.25 * DBL_EPSILON * size) return side * middle;
+        if (side * sum > 0.0L)
+            near = middle;
+        else
+            far = middle;
+    }
+    return side * far;
+}
+
+/* ---- a free parameter ---------------------------------------------------------------------- */
+
+static double cost_of(const fenp_claim *c, int64_t i, double z)
+{
+    const double none = 0.0, one = 1.0;
+    return c->loss->conj(c->y[i], -z, &one) - c->loss->conj(c->y[i], -z, &none);
+}
+
+static void shrink_to_price(const fenp_claim *c, double *z)
+{
+    long double cost = 0.0L;
+    for (int64_t i = 0; i < c->n; i++)
+        if (c->w[i] > 0.0) cost += (long double)c->w[i] * cost_of(c, i, z[i]);
+    if (cost <= c->price) return;
+    const double factor = (double)(c->price / cost);
+    for (int64_t i = 0; i < c->n; i++) z[i] *= factor;
+}
+
+/* The end of the domain that z_i can be stretched to; the other one is 0. */
+static double far_end(const fenp_claim *c, int64_t i)
+{
+    double low, high;
+    box_of(c, i, &low, &high);
+    return high > 0.0 ? high : low;
+}
+
+/* Rows with a label on one side (0: all) get sum w y z = half of nu W (all: the whole). */
+static void earn_price(const fenp_claim *c, double side, double *z)
+{
+    const long double wanted = side == 0.0 ? -c->price : -0.5L * c->price;
+    long double now = 0.0L, most = 0.0L;
+    for (int64_t i = 0; i < c->n; i++) {
+        if (c->w[i] == 0.0 || c->y[i] * side < 0.0) continue;
+        now -= (long double)c->w[i] * cost_of(c, i, z[i]);
+        most -= (long double)c->w[i] * cost_of(c, i, far_end(c, i));
+    }
+    const int stretch = now < wanted;
+    const double share = stretch ? (double)((wanted - now) / (most - now)) : (double)(wanted / now);
+    for (int64_t i = 0; i < c->n; i++) {
+        if (c->w[i] == 0.0 || c->y[i] * side < 0.0) continue;
+        z[i] = stretch ? z[i] + share * (far_end(c, i) - z[i]) : share * z[i];
+        if (stretch && share > 1.0 + 64.0 * DBL_EPSILON) z[i] = NAN;
+    }
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void make_feasible(const fenp_claim *c, double *z)
+{
+    if (c->free_par && c->price < 0.0) {
+        for (int64_t i = 0; i < c->n; i++) z[i] = clipped(c, i, z[i]);
+        if (c->bias) earn_price(c, 1.0, z);
+        earn_price(c, c->bias ? -1.0 : 0.0, z);
+        return;
+    }
+    const double shift = c->bias ? find_shift(c, z) : 0.0;
+    for (int64_t i = 0; i < c->n; i++) z[i] = c->w[i] > 0.0 ? clipped(c, i, z[i] - shift) : 0.0;
+    if (c->free_par) shrink_to_price(c, z);
+}
+
+void fenp_claim_feasible(const fenp_claim *c, const double *u, double *out)
+{
+    for (int64_t i = 0; i < c->n; i++) out[i] = c->w[i] > 0.0 ? u[i] / c->w[i] : 0.0;
+    make_feasible(c, out);
+    for (int64_t i = 0; i < c->n; i++) out[i] *= c->w[i];
+}

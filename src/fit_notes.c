@@ -1,0 +1,134 @@
+/* fit_notes.c -- what a person should know about a fit, in words: model->note */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "story.h"
+
+/* Further notes follow after a semicolon; what does not fit is cut off. */
+__attribute__((format(printf, 2, 3))) static void note(fen_model *m, const char *format, ...)
+{
+    const size_t used = strlen(m->note);
+    va_list list;
+    if (used + 3 >= sizeof m->note) return;
+    if (used) memcpy(m->note + used, "; ", 3);
+    const size_t from = strlen(m->note);
+    va_start(list, format);
+    vsnprintf(m->note + from, sizeof m->note - from, format, list);
+    va_end(list);
+}
+
+void fenp_note_preparation(const fenp_prep *prep, int64_t rows_without_target,
+                           int64_t rows_without_weight, char *out, size_t room)
+{
+    int64_t constant = 0, text = 0, gaps = 0;
+    for (int64_t j = 0; j < prep->inputs; j++) {
+        constant += prep->input[j].constant;
+        text += prep->input[j].text && !prep->input[j].constant;
+        gaps += prep->input[j].gaps != 0;
+    }
+    const struct {
+        int64_t count;
+        const char *what, *happened;
+    } facts[] = {
+        { rows_without_target, "row", " without a target left out" },
+        { rows_without_weight, "row", " without weight left out" },
+        { constant, "constant column", " left out" },
+        { text, "text column", " made into 0/1 features" },
+        { gaps, "column", " with gaps filled by the mean and marked" },
+    };
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (facts[i].count && used < room)
+            used += (size_t)snprintf(out + used, room - used, "%s%lld %s%s%s", used ? "; " : "",
+                                     (long long)facts[i].count, facts[i].what,
+                                     facts[i].count > 1 ? "s" : "", facts[i].happened);
+}
+
+/* Two minima of the same height: the answer is one of them. */
+void fenp_note_tie(fen_model *m)
+{
+    for (int64_t t = 0; m->power <= 1.0 && t < m->targets; t++) {
+        const fen_certificate *c = &m->certificate[t];
+        if (c->norm == 0.0 || !(fabs(c->primal - c->null) <= m->tolerance * c->null)) continue;
+        note(m, "a tie: the constant function does as well");
+        return;
+    }
+}
+
+void fenp_note_labels(fen_model *m, const fenp_sample *sample)
+{
+    for (int64_t t = 0; m->loss->labels == FEN_NUMBERS && t < m->targets; t++) {
+        const double *y = sample->y + t * m->n;
+        int64_t i = 1;
+        if (t > 0 && m->output[t].column == m->output[t - 1].column) continue;
+        while (i < m->n && y[i] == y[0]) i++;
+        if (i == m->n)
+            note(m, "all values of \"%.60s\" are equal", m->prep->target[m->output[t].column]);
+    }
+}
+
+/* ---- what the scores of the training rows say --------------------------------------------------- */
+
+/* The output of the same column with the next larger parameter, or -1. */
+static int64_t next_quantile(const fen_model *m, int64_t t)
+{
+    int64_t next = -1;
+    for (int64_t k = 0; k < m->targets; k++)
+        if (m->output[k].column == m->output[t].column && m->output[k].par > m->output[t].par &&
+            (next < 0 || m->output[k].par < m->output[next].par))
+            next = k;
+    return next;
+}
+
+static void note_crossings(fen_model *m, const double *scores)
+{
+    int64_t crossed = 0, pairs = 0;
+    for (int64_t i = 0; i < m->n; i++) {
+        int here = 0;
+        for (int64_t t = 0; t < m->targets; t++) {
+            const int64_t next = next_quantile(m, t);
+            if (next < 0) continue;
+            const double low = scores[t * m->n + i] + m->offset[t];
+            const double high = scores[next * m->n + i] + m->offset[next];
+            here |= low > high + 1e-9 * fabs(high), pairs++;
+        }
+        crossed += here;
+    }
+    if (crossed)
+        note(m, "quantiles cross at %lld of %lld rows", (long long)crossed, (long long)m->n);
+    else if (pairs)
+        note(m, "quantiles cross at none of %lld rows", (long long)m->n);
+}
+
+/* How far beyond its bounds the loss was forgiven, or that it could not be. */
+static void note_tube(fen_model *m, const fenp_sample *sample, const double *scores)
+{
+    double beyond = 0.0, most = 0.0;
+    char number[32];
+    for (int64_t t = 0; t < m->targets; t++) {
+        if (!(m->certificate[t].mean_loss < INFINITY)) {
+            note(m, "no function was found that stays inside the tube at every row: rows that are "
+                    "alike may need a wider one");
+            return;
+        }
+        for (int64_t i = 0; i < m->n; i++) {
+            const double y = sample->y[t * m->n + i], e = m->output[t].par;
+            const double at = scores[t * m->n + i] + m->offset[t];
+            most = fmax(most, e + fabs(y));
+            beyond = fmax(beyond, fabs(y - at) - e);
+        }
+    }
+    if (!(beyond > 1e-14 * most)) return;
+    fenp_print_short(beyond, number);
+    note(m, "residuals leave the tube by at most %s", number);
+}
+
+void fenp_note_scores(fen_model *m, const fenp_sample *sample, const double *scores)
+{
+    if (strcmp(m->loss->name, "pinball") == 0) note_crossings(m, scores);
+    if (strcmp(m->loss->name, "tube") == 0) note_tube(m, sample, scores);
+}

@@ -1,0 +1,205 @@
+/* fit_solve.c -- from a chosen objective to a certified answer
+ *
+ * Direct solvers: all targets at once, the first sweep is the answer. Iterative ones: one
+ * state (one kernel matrix) for all outputs, each in turn by descend.h, with its own labels,
+ * weights and parameter; then the certificate of all of them. Where that asks for more than
+ * the solver's own account did, outputs go on with a smaller gap.
+ * A limit or the caller ends an iterative solver at the best answer so far: it is certified
+ * all the same (that work is bounded) and the verdict says what happened. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "solver/descend.h"
+#include "story.h"
+
+enum { MOST_SWEEPS = 5, MOST_ROUNDS = 4 };
+
+double fenp_worst_gap(const fen_model *m)
+{
+    double worst = 0.0;
+    for (int64_t t = 0; t < m->targets; t++)
+        if (!(fabs(m->certificate[t].relative_gap) <= worst))
+            worst = fabs(m->certificate[t].relative_gap);
+    return worst;
+}
+
+static fenp_problem problem_of(const fen_model *m, const fenp_sample *sample)
+{
+    return (fenp_problem){ .sample = sample,
+                           .loss = m->loss,
+                           .par = &m->output[0].par,
+                           .kernel = m->kernel,
+                           .lambda = m->lambda,
+                           .power = m->power,
+                           .bias = m->bias };
+}
+
+/* ---- direct solvers -------------------------------------------------------------------------- */
+
+/* Sweeps until the certificate holds or no longer improves. */
+static fen_status solve_at_once(fen_model *m, const fenp_sample *sample, const fenp_solver *solver,
+                                const fenp_task *task, fen_error *err)
+{
+    fenp_problem problem = problem_of(m, sample);
+    const fenp_size size = { sample->n, sample->p, sample->targets, m->bias, m->power, 0 };
+    const fenp_task begin = fenp_task_part(task, "solving", 0.0, 0.9);
+    const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
+    fenp_solution solution = { .dual = m->dual,
+                               .scale = m->coef_scale,
+                               .offset = m->offset,
+                               .weights = m->weights,
+                               .tangents = m->tangents };
+    fenp_arena arena;
+    void *state;
+    problem.gap = 0.1 * m->tolerance;
+    fen_status status = fenp_arena_open(&arena, solver->bytes(&size), "the kernel matrix", err);
+    if (status != FEN_OK) return status;
+    status = solver->begin(&arena, &problem, &state, &begin, err);
+    double gap = INFINITY;
+    for (int sweep = 0; status == FEN_OK && sweep < MOST_SWEEPS; sweep++) {
+        status = solver->sweep(state, &problem, &solution, &begin, err);
+        if (status == FEN_OK) status = fenp_certify(m, sample, m->certificate, &check, err);
+        const double now = fenp_worst_gap(m);
+        if (status != FEN_OK || now <= m->tolerance || !(now < 0.5 * gap)) break;
+        gap = now;
+    }
+    fenp_arena_close(&arena);
+    return status;
+}
+
+/* ---- iterative solvers: one output after the other ------------------------------------------- */
+
+typedef struct drive {
+    fen_model *m;
+    const fenp_sample *sample;
+    const fenp_solver *solver;
+    void *state;
+    double *w;      /* n: weights of the output                                      */
+    double *scores; /* targets x n: f(x_i)                                           */
+} drive;
+
+/* Parameters of one column (quantiles) are good starts for each other. */
+static void start_from_neighbour(fen_model *m, int64_t t)
+{
+    if (t == 0 || m->output[t].plus >= 0 || m->output[t].column != m->output[t - 1].column) return;
+    memcpy(m->dual + t * m->n, m->dual + (t - 1) * m->n, (size_t)m->n * sizeof(double));
+    m->coef_scale[t] = m->coef_scale[t - 1];
+}
+
+static fen_status solve_output(drive *d, int64_t t, double gap, int *reached, const fenp_task *task,
+                               fen_error *err)
+{
+    fen_model *m = d->m;
+    double account = INFINITY;
+    fenp_sample one = *d->sample;
+    fenp_problem problem = problem_of(m, &one);
+    fenp_solution solution = { .dual = m->dual + t * m->n,
+                               .scale = m->coef_scale + t,
+                               .offset = m->offset + t,
+                               .weights = m->weights ? m->weights + t * m->p : NULL,
+                               .scores = d->scores + t * m->n,
+                               .gap = &account };
+    one.targets = 1, one.y += t * m->n, one.w = d->w;
+    problem.gap = gap;
+    fenp_output_weights(m->loss, one.y, d->sample->w, m->n, d->w);
+    return fenp_descend(d->solver, d->state, &problem, m->nu, &m->output[t].par, &solution, reached,
+                        task, err);
+}
+
+/* All outputs that are not yet proved. *reached: some solver's account says that they are. */
+static fen_status solve_outputs(drive *d, int round, double gap, int *reached,
+                                const fenp_task *task, fen_error *err)
+{
+    fen_model *m = d->m;
+    fen_status status = FEN_OK;
+    *reached = 0;
+    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++) {
+        int here = 0;
+        const double k = (double)m->targets;
+        const fenp_task part = fenp_task_part(task, "solving", (double)t / k, (double)(t + 1) / k);
+        if (round && fabs(m->certificate[t].relative_gap) <= m->tolerance) continue;
+        if (!round) start_from_neighbour(m, t);
+        status = solve_output(d, t, gap, &here, &part, err);
+        *reached |= here;
+    }
+    return status;
+}
+
+static int ended(fen_status status) { return status == FEN_LIMIT || status == FEN_STOPPED; }
+
+/* Before the first sweep the best there is is a constant. */
+static void start_constant(fen_model *m, const fenp_sample *sample)
+{
+    for (int64_t t = 0; t < m->targets; t++) {
+        const double *y = sample->y + t * m->n;
+        double mean = 0.0;
+        for (int64_t i = 0; i < m->n; i++) mean += sample->w[i] * y[i];
+        m->offset[t] = m->bias ? mean : 0.0;
+        m->coef_scale[t] = 0.0;
+    }
+}
+
+static void say_what_ended(fen_model *m, fen_status status)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        if (!(fabs(m->certificate[t].relative_gap) <= m->tolerance))
+            m->certificate[t].verdict =
+                status == FEN_LIMIT ? FEN_VERDICT_LIMIT : FEN_VERDICT_INTERRUPTED;
+}
+
+static fen_status solve_in_rounds(drive *d, const fenp_problem *problem, fenp_arena *arena,
+                                  const fenp_task *task, fen_error *err)
+{
+    fen_model *m = d->m;
+    const fenp_task begin = fenp_task_part(task, "solving", 0.0, 0.2);
+    const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
+    double gap = 0.5 * m->tolerance;
+    start_constant(m, d->sample);
+    fen_status status = d->solver->begin(arena, problem, &d->state, &begin, err);
+    for (int round = 0; status == FEN_OK && round < MOST_ROUNDS; round++) {
+        int reached = 0;
+        const fenp_task solving = fenp_task_part(task, "solving", 1.0 - 0.8 * pow(0.2, round), 0.9);
+        status = solve_outputs(d, round, gap, &reached, &solving, err);
+        if (status == FEN_OK) status = fenp_certify(m, d->sample, m->certificate, &check, err);
+        if (status != FEN_OK || fenp_worst_gap(m) <= m->tolerance || !reached) break;
+        gap *= 0.1;
+    }
+    if (!ended(status)) return status;
+    const fen_status why = status;
+    status = fenp_certify(m, d->sample, m->certificate, NULL, err);
+    if (status == FEN_OK) say_what_ended(m, why);
+    return status;
+}
+
+static fen_status solve_in_turn(fen_model *m, const fenp_sample *sample,
+                                const fenp_strategy *strategy, const fenp_task *task,
+                                fen_error *err)
+{
+    const fenp_solver *solver = strategy->solver;
+    drive d = { .m = m, .sample = sample, .solver = solver };
+    const fenp_problem problem = problem_of(m, sample);
+    const int64_t rows = fenp_arena_bytes(m->n) + fenp_arena_bytes(m->n * m->targets);
+    fenp_arena arena;
+    fen_status status =
+        fenp_arena_open(&arena, solver->bytes(&strategy->size) + rows, "the solver", err);
+    if (status != FEN_OK) return status;
+    d.w = fenp_arena_doubles(&arena, m->n);
+    d.scores = fenp_arena_doubles(&arena, m->n * m->targets);
+    memset(d.scores, 0, (size_t)(m->n * m->targets) * sizeof(double));
+    status = solve_in_rounds(&d, &problem, &arena, task, err);
+    if (status == FEN_OK) fenp_note_scores(m, sample, d.scores);
+    fenp_arena_close(&arena);
+    return status;
+}
+
+fen_status fenp_solve(fen_model *m, const fenp_sample *sample, const fenp_solver *solver,
+                      const fenp_strategy *strategy, const fenp_task *task, fen_error *err)
+{
+    snprintf(m->method, sizeof m->method, "%s", solver->name);
+    return solver->iterative ? solve_in_turn(m, sample, strategy, task, err)
+                             : solve_at_once(m, sample, solver, task, err);
+}

@@ -1,0 +1,198 @@
+/* settle.c -- what the options stand for, once the rows are known
+ *
+ *   loss       auto: by the target; epsilon auto: by the noise in it (data/noise.h)
+ *   outputs    the problems that targets, classes and parameters of the loss make
+ *   power      auto: for losses other than square those of 1 and more
+ *   select     auto: leave-one-out where it has a closed form (square loss), else 5 folds
+ *   lambda     in our own unit, W = sum of the weights as written:
+ *                --as sklearn   square          lambda = alpha / W
+ *                --as libsvm    hinge, eps, sqhinge, sqeps, logistic    lambda = 1 / (2 C W)
+ *   smoothness power and lambda (smoothness.c)
+ *
+ * and what they may not stand for: one sentence each. Weights count as repetitions of rows. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/registry.h"
+#include "base/text.h"
+#include "data/noise.h"
+#include "story.h"
+
+/* ---- what does not go together ------------------------------------------------------------ */
+
+static int is_square(const fen_loss *loss) { return strcmp(loss->name, "square") == 0; }
+
+/* Some power of the list is below (side -1) or other than (side 0) the bound. */
+static int some_power(const fen_options *o, int side, double bound)
+{
+    double powers[FEN_VALUES_MAX];
+    const int count = fenp_list_powers(o, powers);
+    for (int i = 0; i < count; i++)
+        if (powers[i] < bound || (side == 0 && powers[i] != bound)) return 1;
+    return 0;
+}
+
+static fen_status check_classes(const fen_options *o, const fenp_prep *prep, const fen_loss *loss,
+                                fen_error *err)
+{
+    if (prep->class_count && loss->labels != FEN_SIGNS && !is_square(loss))
+        return fenp_fail(
+            err, FEN_BAD_CALL,
+            "--loss %s is for numbers, but \"%.60s\" holds classes; use hinge, sqhinge, "
+            "logistic or square",
+            loss->name, prep->target[0]);
+    if (o->probability && !prep->class_count)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--probability is for classes; see --task classification");
+    return FEN_OK;
+}
+
+static fen_status check_loss(const fen_options *o, const fen_loss *loss, fen_error *err)
+{
+    if (is_square(loss)) return FEN_OK;
+    if (some_power(o, -1, 1.0))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--power below 1 is for the square loss; with --loss %s use 1 or more",
+                         loss->name);
+    if (o->nu > 0 && some_power(o, 0, 2.0))
+        return fenp_fail(err, FEN_BAD_CALL, "--nu is for --power 2");
+    if (strcmp(o->select, "gcv") == 0)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--select gcv is for the square loss; with --loss %s use kfold:5 or loo",
+                         loss->name);
+    return FEN_OK;
+}
+
+/* Both classes must have the weight that a margin costs: half of nu. */
+static fen_status check_price(const fenp_settled *s, const fen_loss *loss,
+                              const fenp_sample *sample, fen_error *err)
+{
+    if (!(s->o.nu > 0) || loss->price > 0 || !s->o.bias) return FEN_OK;
+    for (int64_t t = 0; t < sample->targets; t++) {
+        const double *y = sample->y + t * sample->n;
+        double plus = 0.0, minus = 0.0;
+        for (int64_t i = 0; i < sample->n; i++)
+            *(y[i] > 0.0 ? &plus : &minus) += y[i] == 0.0 ? 0.0 : sample->w[i];
+        const double most = 2.0 * fmin(plus, minus) / (plus + minus);
+        char given[32], bound[32];
+        if (s->o.nu <= most * (1.0 + 1e-12)) continue;
+        fenp_print_short(s->o.nu, given);
+        fenp_print_short(most, bound);
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--nu %s is too large: with classes of such weights it may be %s at most",
+                         given, bound);
+    }
+    return FEN_OK;
+}
+
+/* ---- the unit of lambda -------------------------------------------------------------------- */
+
+static int in_list(const char *name, const char *const *list)
+{
+    while (*list && strcmp(*list, name) != 0) list++;
+    return *list != NULL;
+}
+
+static fen_status convert_lambda(fen_options *o, const fen_loss *loss, double weight_sum,
+                                 fen_error *err)
+{
+    static const char *const by_c[] = { "hinge", "eps", "sqhinge", "sqeps", "logistic", NULL };
+    const int libsvm = strcmp(o->as, "libsvm") == 0;
+    if (strcmp(o->as, "fenchel") == 0) return FEN_OK;
+    if (libsvm ? !in_list(loss->name, by_c) : !is_square(loss))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--as %s has no unit of lambda for --loss %s: give lambda in ours", o->as,
+                         loss->name);
+    if (some_power(o, 0, 2.0))
+        return fenp_fail(err, FEN_BAD_CALL, "--as %s is for --power 2: give lambda in our unit",
+                         o->as);
+    for (int i = 0; o->lambda.choice == FEN_GIVEN && i < o->lambda.count; i++) {
+        double *at = &o->lambda.at[i];
+        *at = libsvm ? 0.5 / (*at * weight_sum) : *at / weight_sum;
+        if (!(*at > 0.0) || !isfinite(*at))
+            return fenp_fail(err, FEN_BAD_CALL,
+                             "--lambda in the unit of %s leaves the range of numbers", o->as);
+    }
+    o->as = "fenchel";
+    return FEN_OK;
+}
+
+static fen_status settle_smoothness(fen_options *o, int64_t features, double weight_sum,
+                                    fen_error *err)
+{
+    double power = 0.0, lambda = 0.0;
+    if (o->smoothness == 0.0) return FEN_OK;
+    const fen_status status =
+        fenp_smoothness(o->smoothness, features, weight_sum, &power, &lambda, err);
+    if (status != FEN_OK) return status;
+    o->power = fen_value(power);
+    o->lambda = fen_value(lambda);
+    return FEN_OK;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
+static void settle_choices(fen_options *o, const fen_loss *loss)
+{
+    static const fen_values convex = { FEN_GIVEN, 4, { 1.0, 1.5, 2.0, 3.0 } };
+    o->loss = loss->name;
+    if (strcmp(o->select, "auto") == 0) o->select = is_square(loss) ? "loo" : "kfold:5";
+    if (!is_square(loss) && o->power.choice == FEN_AUTO)
+        o->power = o->nu > 0 ? fen_value(2.0) : convex;
+}
+
+/* Epsilons that were left to us; each goes by its own target. */
+static fen_status fill_parameters(const fen_options *o, const fenp_prep *prep,
+                                  const fenp_sample *sample, fenp_output *output, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    for (int64_t t = 0; status == FEN_OK && t < sample->targets; t++)
+        if (isnan(output[t].par))
+            status = fenp_noise_epsilon(sample, t, prep->precomputed, o->seed, &output[t].par, err);
+    return status;
+}
+
+fen_status fenp_settle(const fen_options *given, const fenp_prep *prep, fenp_sample *sample,
+                       fenp_settled *out, fen_error *err)
+{
+    fenp_settled s = { .o = *given };
+    fenp_loss_choice choice;
+    fen_status status = fenp_choose_loss(prep, given, &choice, err);
+    if (status != FEN_OK) return status;
+    settle_choices(&s.o, choice.loss);
+    if (prep->targets == 0) s.o.bias = 0; /* one class: a constant would be all of the answer */
+    status = check_classes(given, prep, choice.loss, err);
+    if (status == FEN_OK)
+        status = fenp_outputs_make(prep, given, &choice, sample, &s.output, &s.class_weights, err);
+    if (status == FEN_OK) status = settle_smoothness(&s.o, sample->p, sample->weight_sum, err);
+    if (status == FEN_OK) status = check_loss(&s.o, choice.loss, err);
+    if (status == FEN_OK) status = convert_lambda(&s.o, choice.loss, sample->weight_sum, err);
+    if (status == FEN_OK) status = check_price(&s, choice.loss, sample, err);
+    if (status == FEN_OK) status = fill_parameters(given, prep, sample, s.output, err);
+    if (status == FEN_OK)
+        *out = s;
+    else
+        fenp_settled_free(&s);
+    return status;
+}
+
+void fenp_settled_free(fenp_settled *s)
+{
+    free(s->output);
+    free(s->class_weights);
+    s->output = NULL, s->class_weights = NULL;
+}
+
+fen_status fenp_settle_features(const fen_options *given, const fenp_prep *prep, double weight_sum,
+                                fen_options *out, fen_error *err)
+{
+    const fen_loss *square = fenp_find_loss("square");
+    fen_options o = *given;
+    settle_choices(&o, square);
+    fen_status status = settle_smoothness(&o, prep->features, weight_sum, err);
+    if (status == FEN_OK) status = convert_lambda(&o, square, weight_sum, err);
+    if (status == FEN_OK) *out = o;
+    return status;
+}

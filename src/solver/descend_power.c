@@ -1,0 +1,152 @@
+/* descend_power.c -- any power m >= 1 by the root of one number
+ *
+ *     e(t) = t + (2 - m) log N(t) - log(m lambda / 2) = 0,   t = log lambda2
+ *
+ * N = norm of the solution with power 2 and lambda2. N falls and lambda2 N rises with lambda2
+ * for every convex loss, so the slope of e lies between 1 and m - 1: one root. There the
+ * solution is that of power m, with the same dual vector.
+ * Method: secants, their slopes held within those bounds, the steps within a bracket. A solve
+ *   to the gap G leaves ||f|| open by sqrt(G / lambda2): signs of e are believed beyond that
+ *   only, and gaps of solves shrink as e does. The end is decided by the gap of power m itself:
+ *     P = sum w loss + lambda N^m,   D(t z) = - sum w loss*(-t z) - Psi*(t ||g||),
+ *   ||g|| = 2 lambda2 N, t <= 1 such that t ||g|| <= m lambda N^(m-1), its value at the root.
+ * Special cases: m = 1 has no root where f = 0 is optimal (e < 0 for all t); f = 0 is the
+ *   answer as soon as the gap of f = 0 is small enough. Near m = 1 the root may lie beyond
+ *   any number: then, too.
+ * Cost: 3 to 10 solves, each from the dual vector of the one before. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/registry.h"
+#include "solver/descend_run.h"
+
+enum { MOST_SOLVES = 60 };
+static const double FARTHEST = 600.0;              /* of t: beyond, lambda2 is no number   */
+static const double FIRST_GAP = 1e-2, LEAP = 12.0; /* of a solve; of a step in t           */
+
+typedef struct search {
+    double t, e;               /* the last point                                        */
+    double before, e_before;   /* the one before; NAN: there is none                    */
+    double low, high;          /* the root lies between                                 */
+    double open;               /* |e| may be wrong by so much                           */
+    double gap;                /* of power m, relative                                  */
+    double flattest, steepest; /* slopes of e                                           */
+} search;
+
+/* The norm that data of this size ask for: y / sqrt(k) */
+static double first_guess(const fenp_run *r)
+{
+    const fenp_sample *s = r->at.sample;
+    const double diagonal = fenp_gram_mean_diagonal(&r->at.kernel, fenp_sample_inputs(s), s->w);
+    long double mean = 0.0L, square = 0.0L;
+    for (int64_t i = 0; i < s->n; i++) mean += (long double)s->w[i] * s->y[i] / r->whole;
+    if (!r->at.bias || r->at.loss->labels == FEN_SIGNS) mean = 0.0L;
+    for (int64_t i = 0; i < s->n; i++)
+        square += (long double)s->w[i] / r->whole * (s->y[i] - mean) * (s->y[i] - mean);
+    const double norm = sqrt((double)square / diagonal);
+    const double t = log(0.5 * r->power * r->lambda) + (r->power - 2.0) * log(norm);
+    return isfinite(t) ? fmin(fmax(t, -FARTHEST), FARTHEST) : log(r->lambda);
+}
+
+/* Where the dual vector comes from, if it is not zero; else a guess. */
+static double first_point(const fenp_run *r)
+{
+    const double scale = r->out->scale[0];
+    for (int64_t i = 0; scale > 0.0 && i < r->at.sample->n; i++)
+        if (r->out->dual[i] != 0.0) return -log(2.0 * scale);
+    return first_guess(r);
+}
+
+static double relative(double gap, double objective)
+{
+    return objective > 0.0 ? fmax(gap, 0.0) / objective : fmax(gap, 0.0);
+}
+
+/* Gap of power m of a function of norm n and mean loss, with the dual vector shrunk to fit. */
+static double gap_of_power(const fenp_run *r, double norm, double loss, double dual_norm)
+{
+    const fen_penalty *penalty = fenp_find_penalty("power");
+    const double m = r->power;
+    const double fitting = m == 1.0 ? r->lambda : m * r->lambda * pow(norm, m - 1.0);
+    const double t = dual_norm > fitting ? fitting / dual_norm * (1.0 - 1e-15) : 1.0;
+    const double primal = loss + r->lambda * penalty->value(norm, m);
+    const double dual =
+        fenp_run_minus_conjugates(r, t, r->at.par) - penalty->conj(t * dual_norm, r->lambda, m);
+    return relative(primal - dual, primal);
+}
+
+/* f = 0 with the dual vector and the offset that there are. */
+static int zero_will_do(fenp_run *r, double dual_norm)
+{
+    const fenp_sample *s = r->at.sample;
+    fenp_solution *out = r->out;
+    memset(out->scores, 0, (size_t)s->n * sizeof(double));
+    const double gap = gap_of_power(r, 0.0, fenp_run_loss(r), dual_norm);
+    if (!(gap <= r->gap)) return 0; /* the next solve makes the scores again */
+    out->scale[0] = 0.0;
+    if (out->weights) memset(out->weights, 0, (size_t)s->p * sizeof(double));
+    out->gap[0] = gap;
+    return 1;
+}
+
+/* One solve; *done: the answer is there. */
+static fen_status evaluate(fenp_run *r, search *s, int *done, fen_error *err)
+{
+    const double m = r->power;
+    r->at.lambda = exp(s->t);
+    const fen_status status = fenp_run_solve(r, err);
+    if (status != FEN_OK) return status;
+    const double norm = fenp_run_norm(r), loss = fenp_run_loss(r);
+    const double dual_norm = 2.0 * r->at.lambda * norm, energy = r->at.lambda * norm * norm;
+    const double left = loss + 2.0 * energy - fenp_run_minus_conjugates(r, 1.0, r->at.par);
+    const double share = norm > 0.0 ? sqrt(fmax(left, 0.0) / r->at.lambda) / norm : INFINITY;
+    s->e = s->t + (2.0 - m) * log(norm) - log(0.5 * m * r->lambda);
+    s->open = share < 0.5 ? fabs(2.0 - m) * 2.0 * share : INFINITY;
+    s->gap = r->out->gap[0] = gap_of_power(r, norm, loss, dual_norm);
+    *done = s->gap <= r->gap;
+    if (!*done && (norm == 0.0 || s->t >= FARTHEST || (m == 1.0 && s->e < 0.0)))
+        *done = zero_will_do(r, dual_norm);
+    return FEN_OK;
+}
+
+/* Nothing is known where the norm is 0 for want of accuracy. */
+static void step(search *s)
+{
+    const double t = s->t;
+    if (!isfinite(s->e)) return;
+    if (fabs(s->e) > s->open && s->e > 0.0) s->high = fmin(s->high, t);
+    if (fabs(s->e) > s->open && s->e < 0.0) s->low = fmax(s->low, t);
+    double slope = (s->e - s->e_before) / (t - s->before);
+    if (!isfinite(slope)) slope = s->e > 0.0 ? 1.0 : s->flattest; /* ends of the curve */
+    slope = fmin(fmax(slope, s->flattest), s->steepest);
+    double next = t - fmin(fmax(s->e / slope, -LEAP), LEAP);
+    if (!(next > s->low && next < s->high) && isfinite(s->low) && isfinite(s->high))
+        next = 0.5 * s->low + 0.5 * s->high;
+    s->before = t, s->e_before = s->e;
+    s->t = fmin(fmax(next, -FARTHEST), FARTHEST);
+}
+
+fen_status fenp_run_power(fenp_run *r, int *reached, fen_error *err)
+{
+    const double m = r->power, floor = 1e-15;
+    search s = { .t = first_point(r),
+                 .before = NAN,
+                 .e_before = NAN,
+                 .low = -INFINITY,
+                 .high = INFINITY,
+                 .flattest = fmax(fmin(1.0, m - 1.0), 1e-3),
+                 .steepest = fmax(1.0, m - 1.0) };
+    int stalls = 0;
+    r->at.gap = fmax(FIRST_GAP, 0.3 * r->gap);
+    for (int k = 0; k < MOST_SOLVES && stalls < 4; k++) {
+        const fen_status status = evaluate(r, &s, reached, err);
+        if (status != FEN_OK || *reached) return status;
+        const int unsure = !(fabs(s.e) > 2.0 * s.open);
+        stalls += unsure && r->stalled;
+        const double wanted = fmax(fmin(0.01 * s.e * s.e, r->at.gap), 0.3 * r->gap);
+        r->at.gap = fmax(unsure ? fmin(0.03 * r->at.gap, wanted) : wanted, floor);
+        step(&s);
+    }
+    return FEN_OK;
+}

@@ -1,0 +1,207 @@
+/* descend_price.c -- a parameter of the loss that is left free at a price (nu)
+ *
+ *     F(par) = least over f, b of  sum w loss_par + price par + lambda ||f||^2,  par >= 0
+ *     F'(par) = price - sum w k(z),   k(z) = loss*(par = 1) - loss*(par = 0),  price = +-nu W
+ *
+ * is convex, and z, the dual vector of the solution at par, says its slope psi.
+ * Method: a bracket with slopes of both signs, made smaller by interpolation and bisection.
+ *   The answer is the mixture of its two ends, parameter, function and dual vector, in the
+ *   proportion that makes the mixed slope 0. P is convex and D concave, so its gap is at most
+ *   the mixed gaps of the ends plus  share psi_high (high - low): the search ends when that is
+ *   small. Slopes that jump (F has a kink at the answer) need no other treatment.
+ * Special cases: psi(0) >= 0 means par = 0 (nu-SVR: more weight outside than nu would buy); a
+ *   parameter that earns has slope price < 0 at 0, where f = 0.
+ * Cost: about 10 solves, each from the dual vector of the one before. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "solver/descend_run.h"
+
+enum { MOST_SOLVES = 80 };
+
+/* A solution at one value of the parameter. */
+typedef struct end {
+    double par, psi, offset;
+    double *dual, *scores, *weights; /* n, n, p (NULL as in the solution)              */
+    int known;
+} end;
+
+typedef struct search {
+    fenp_run *r;
+    double price;
+    end low, high; /* psi <= 0 there, >= 0 here                             */
+    double unit;   /* |P| at the last point: what a gap is measured by      */
+} search;
+
+static double cost_of_par(const fenp_run *r)
+{
+    const double none = 0.0, one = 1.0;
+    return fenp_run_minus_conjugates(r, 1.0, &none) - fenp_run_minus_conjugates(r, 1.0, &one);
+}
+
+/* f = 0 is optimal at par = 0 of a loss that earns, with z = 0. */
+static void zero(fenp_run *r)
+{
+    const fenp_sample *s = r->at.sample;
+    memset(r->out->dual, 0, (size_t)s->n * sizeof(double));
+    memset(r->out->scores, 0, (size_t)s->n * sizeof(double));
+    if (r->out->weights) memset(r->out->weights, 0, (size_t)s->p * sizeof(double));
+    r->out->offset[0] = 0.0;
+    r->out->scale[0] = 1.0 / (2.0 * r->lambda);
+}
+
+/* The solution at par, to a gap that is small for the objective with its price. */
+static fen_status evaluate(search *s, double par, double *psi, fen_error *err)
+{
+    fenp_run *r = s->r;
+    *r->par = par;
+    r->at.gap = 0.3 * r->gap;
+    if (par == 0.0 && s->price < 0.0) {
+        zero(r);
+        *psi = s->price;
+        return FEN_OK;
+    }
+    for (int round = 0; round < 3; round++) {
+        const fen_status status = fenp_run_solve(r, err);
+        if (status != FEN_OK) return status;
+        const double norm = fenp_run_norm(r), energy = r->lambda * norm * norm;
+        const double loss = fenp_run_loss(r);
+        const double left = loss + 2.0 * energy - fenp_run_minus_conjugates(r, 1.0, r->at.par);
+        s->unit = fmax(fabs(loss + energy + s->price * par), 1e-12 * loss);
+        if (left <= 0.4 * r->gap * s->unit || r->stalled) break;
+        r->at.gap *= fmin(0.3 * r->gap * s->unit / left, 0.1);
+    }
+    *psi = s->price - cost_of_par(r);
+    return FEN_OK;
+}
+
+/* ---- the two ends ---------------------------------------------------------------------------- */
+
+static int64_t end_bytes(const fenp_run *r)
+{
+    return 2 * fenp_arena_bytes(r->at.sample->n) +
+           (r->out->weights ? fenp_arena_bytes(r->at.sample->p) : 0);
+}
+
+static end open_end(fenp_arena *arena, const fenp_run *r)
+{
+    end e = { .known = 0 };
+    e.dual = fenp_arena_doubles(arena, r->at.sample->n);
+    e.scores = fenp_arena_doubles(arena, r->at.sample->n);
+    if (r->out->weights) e.weights = fenp_arena_doubles(arena, r->at.sample->p);
+    return e;
+}
+
+static void keep(const fenp_run *r, double psi, end *e)
+{
+    const size_t n = (size_t)r->at.sample->n * sizeof(double);
+    e->par = *r->par, e->psi = psi, e->offset = r->out->offset[0], e->known = 1;
+    memcpy(e->dual, r->out->dual, n);
+    memcpy(e->scores, r->out->scores, n);
+    if (e->weights) memcpy(e->weights, r->out->weights, (size_t)r->at.sample->p * sizeof(double));
+}
+
+/* Of the high end, so that the slope of the mixture is 0. */
+static double share(const search *s)
+{
+    const double between = s->high.psi - s->low.psi;
+    return between > 0.0 ? -s->low.psi / between : 0.5;
+}
+
+static void mix(double of_high, const double *low, const double *high, int64_t n, double *out)
+{
+    for (int64_t i = 0; i < n; i++) out[i] = (1.0 - of_high) * low[i] + of_high * high[i];
+}
+
+/* The answer; an end that was never reached counts as the other one. */
+static void answer(search *s, int *reached)
+{
+    fenp_run *r = s->r;
+    const int64_t n = r->at.sample->n;
+    const double none = 0.0;
+    if (!s->low.known && !s->high.known) return;
+    const end *low = s->low.known ? &s->low : &s->high, *high = s->high.known ? &s->high : low;
+    const double of_high = low == high ? 1.0 : share(s);
+    mix(of_high, low->dual, high->dual, n, r->out->dual);
+    mix(of_high, low->scores, high->scores, n, r->out->scores);
+    mix(of_high, &low->offset, &high->offset, 1, r->out->offset);
+    mix(of_high, &low->par, &high->par, 1, r->par);
+    if (r->out->weights)
+        mix(of_high, low->weights, high->weights, r->at.sample->p, r->out->weights);
+    const double norm = fenp_run_norm(r), energy = r->lambda * norm * norm;
+    const double loss = fenp_run_loss(r), primal = loss + energy + s->price * *r->par;
+    const double gap = primal - (fenp_run_minus_conjugates(r, 1.0, &none) - energy);
+    const double unit = fmax(fabs(primal), 1e-12 * loss);
+    r->out->gap[0] = unit > 0.0 ? fmax(gap, 0.0) / unit : fmax(gap, 0.0);
+    *reached = r->out->gap[0] <= r->gap;
+}
+
+/* ---- the search -------------------------------------------------------------------------------- */
+
+/* A deviation of the labels, or what a function of the dual norm nu sqrt(k) may reach. */
+static double first_guess(const search *s)
+{
+    const fenp_run *r = s->r;
+    const fenp_sample *sample = r->at.sample;
+    long double mean = 0.0L, size = 0.0L;
+    if (*r->par > 0.0 && r->out->scale[0] > 0.0) return *r->par;
+    if (s->price < 0.0)
+        return -0.1 * s->price / r->lambda *
+               fenp_gram_mean_diagonal(&r->at.kernel, fenp_sample_inputs(sample), sample->w);
+    for (int64_t i = 0; i < sample->n; i++) mean += (long double)sample->w[i] * sample->y[i];
+    mean = r->at.bias ? mean / r->whole : 0.0L;
+    for (int64_t i = 0; i < sample->n; i++) size += sample->w[i] * fabsl(sample->y[i] - mean);
+    return 0.1 * (double)(size / r->whole);
+}
+
+/* Outwards in factors until both ends are known; inwards by interpolation, or by halves where
+ * the same end moved twice. */
+static double next_par(const search *s, int moved, double par)
+{
+    const double low = s->low.par, high = s->high.par;
+    if (!s->high.known) return par > 0.0 ? 4.0 * par : 1.0;
+    if (!s->low.known) return moved < -6 ? 0.0 : 0.25 * par;
+    const double by_slopes = low + share(s) * (high - low);
+    if (moved > -2 && moved < 2 && by_slopes > low && by_slopes < high) return by_slopes;
+    if (low == 0.0) return 0.1 * high;
+    return high > 4.0 * low ? sqrt(low) * sqrt(high) : 0.5 * low + 0.5 * high;
+}
+
+static int close_enough(const search *s)
+{
+    if (s->low.known && s->low.psi == 0.0) return 1;
+    if (s->high.known && (s->high.psi == 0.0 || s->high.par == 0.0)) return 1;
+    if (!s->low.known || !s->high.known) return 0;
+    return share(s) * s->high.psi * (s->high.par - s->low.par) <= 0.4 * s->r->gap * s->unit;
+}
+
+static fen_status narrow(search *s, fen_error *err)
+{
+    double par = first_guess(s), psi;
+    int moved = 0; /* how often in a row: > 0 the low end, < 0 the high end */
+    for (int k = 0; k < MOST_SOLVES && !close_enough(s) && isfinite(par); k++) {
+        const fen_status status = evaluate(s, par, &psi, err);
+        if (status != FEN_OK) return status;
+        moved = psi < 0.0 ? (moved > 0 ? moved : 0) + 1 : (moved < 0 ? moved : 0) - 1;
+        keep(s->r, psi, psi < 0.0 ? &s->low : &s->high);
+        par = next_par(s, moved, par);
+        if (s->low.known && s->high.known && (par <= s->low.par || par >= s->high.par)) break;
+    }
+    return FEN_OK;
+}
+
+fen_status fenp_run_price(fenp_run *r, double nu, int *reached, fen_error *err)
+{
+    fenp_arena arena;
+    fen_status status =
+        fenp_arena_open(&arena, 2 * end_bytes(r), "the search for the parameter", err);
+    if (status != FEN_OK) return status;
+    search s = { .r = r, .price = r->at.loss->price * nu * r->whole };
+    s.low = open_end(&arena, r), s.high = open_end(&arena, r);
+    status = narrow(&s, err);
+    answer(&s, reached);
+    fenp_arena_close(&arena);
+    return status;
+}
