@@ -1,7 +1,8 @@
 /* cmd_fit.c -- fenchel fit: from a file to a certified model
  *
- * The output is tried before the long work begins. Interrupted or failed: nothing is
- * written and an older model stays as it was. */
+ * The output is tried before the long work begins. Failed, or interrupted before there was a
+ * model: nothing is written and an older model stays as it was. A fit that was ended early is
+ * saved with the certificate that it has, and the exit code says so. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +53,40 @@ static int describe(const fen_model *model, const request *r, const char *path)
     return EXIT_DONE;
 }
 
+/* The first target with this verdict, or -1. */
+static int64_t find_verdict(const fen_model *model, fen_verdict verdict)
+{
+    for (int64_t t = 0; t < fen_model_targets(model); t++)
+        if (fen_model_certificate(model, t).verdict == verdict) return t;
+    return -1;
+}
+
+/* A fit that was ended early: the model is what there was. */
+static int judge_end(const fen_model *model, const request *r)
+{
+    const int64_t stopped = find_verdict(model, FEN_VERDICT_INTERRUPTED);
+    const int64_t late = find_verdict(model, FEN_VERDICT_LIMIT);
+    if (stopped >= 0)
+        return complain(EXIT_INTERRUPTED,
+                        "interrupted; the model so far was saved, with a relative gap of %.2g for "
+                        "target %s",
+                        fen_model_certificate(model, stopped).relative_gap,
+                        fen_model_target_name(model, stopped));
+    if (late >= 0)
+        return complain(EXIT_NO,
+                        "the limit of %.6g seconds ended the fit with a relative gap of %.2g for "
+                        "target %s; the model was saved; a longer --time-limit or a larger "
+                        "--lambda helps",
+                        r->options.time_limit_seconds,
+                        fen_model_certificate(model, late).relative_gap,
+                        fen_model_target_name(model, late));
+    return EXIT_DONE;
+}
+
 static int judge(const fen_model *model, const request *r)
 {
+    const int code = judge_end(model, r);
+    if (code != EXIT_DONE) return code;
     for (int64_t t = 0; t < fen_model_targets(model); t++) {
         fen_certificate c = fen_model_certificate(model, t);
         if (fabs(c.relative_gap) <= r->options.tolerance) continue;
@@ -83,7 +116,7 @@ static int fit(const request *r, const char *path)
     fen_status status =
         fen_fit_file(r->operand[0], &r->options, progress_begin(r->quiet), &model, &err);
     progress_end();
-    if (!status && interrupted())
+    if (!status && interrupted() && find_verdict(model, FEN_VERDICT_INTERRUPTED) < 0)
         code = complain(EXIT_INTERRUPTED, "interrupted; nothing was written");
     else if (!status)
         status = fen_model_save(model, path, &err);
@@ -123,6 +156,8 @@ static const char *const examples[] = {
     "fenchel fit train.csv --target price,rent --lambda 1e-8:1:25 -o both.fen",
     "half a million rows by 300 random features, in memory that does not grow with them",
     "fenchel fit big.csv --approx fourier:300",
+    "a support vector machine with probabilities; the last column holds the labels",
+    "fenchel fit flowers.csv --loss hinge --probability",
     "what scikit-learn calls KernelRidge(alpha=1, kernel=\"rbf\", gamma=0.1)",
     "fenchel fit train.csv --as sklearn --lambda 1 --gamma 0.1 --scale none --no-bias",
     NULL
@@ -135,8 +170,9 @@ const command command_fit = {
     .description = "Fits a kernel model to the rows of DATA and saves it with a certificate: a "
                    "lower bound on what any function could reach, computed apart from the "
                    "solver. Values of gamma and lambda that are not given are chosen by "
-                   "leave-one-out scores; --power auto has the power chosen too. DATA may be - "
-                   "for standard input.",
+                   "leave-one-out or cross-validation scores; --power auto has the power chosen "
+                   "too. A target of text or of two values is a class. DATA may be - for standard "
+                   "input.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

@@ -1,91 +1,208 @@
 /* cmd_predict.c -- fenchel predict: a model on the rows of a file of any length
  *
- * Rows come, are predicted and are written block by block. Where DATA holds the targets
- * too, the errors are summed up on the way: Welford's recurrence for the variance of the
- * labels, so that R2 does not cancel. */
+ * Rows come, are predicted and are written block by block. Numbers: one column per output.
+ * Classes: the label, the probabilities that the model has and, with --scores, the decision
+ * scores; one class: 1 inside, -1 outside. Where DATA holds the targets too, the errors are
+ * summed up on the way (quality.c). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli.h"
-
-typedef struct quality {
-    double count, squares, absolutes, mean, spread;
-} quality;
+#include "quality.h"
 
 typedef struct job {
     const request *r;
     fen_model *model;
-    int64_t targets, rows;
-    quality *quality;    /* one per target */
-    json_t *predictions; /* NULL: they go to the sink */
-    int lost;            /* memory ran out for one of them */
+    json_t *outputs, *names; /* of fen_model_json                    */
+    int64_t targets, classes, rows;
+    int one_class, probable, scores; /* what is written                      */
+    quality quality;
+    json_t *predictions;   /* NULL: they go to the sink            */
+    json_t *laws, *scored; /* probabilities and scores beside them */
+    int lost;              /* memory ran out for one of them       */
     sink sink;
 } job;
 
-static void judge(quality *q, double label, double score)
-{
-    if (isnan(label)) return;
-    double error = label - score, step = label - q->mean;
-    q->count++;
-    q->squares += error * error;
-    q->absolutes += fabs(error);
-    q->mean += step / q->count;
-    q->spread += step * (label - q->mean);
-}
-static double rmse(const quality *q) { return sqrt(q->squares / q->count); }
-static double mae(const quality *q) { return q->absolutes / q->count; }
-static double r2(const quality *q) { return 1 - q->squares / q->spread; }
+/* What is known of the rows of a block. */
+typedef struct answers {
+    double *scores, *labels; /* rows x targets                       */
+    double *laws;            /* rows x classes, or NULL              */
+    int64_t *codes;          /* rows                                 */
+} answers;
 
-/* ---- writing ------------------------------------------------------------------------- */
+static int decides(const job *j) { return j->classes > 0 || j->one_class; }
+
+/* ---- columns -------------------------------------------------------------------------- */
+
+static const json_t *output_at(const job *j, int64_t t)
+{
+    return json_array_get(j->outputs, (size_t)t);
+}
+
+/* Has another output the same target? Then they differ by the parameter of the loss. */
+static int is_one_of_several(const job *j, int64_t t)
+{
+    const char *target = json_text_at(output_at(j, t), "target");
+    int count = 0;
+    for (int64_t s = 0; s < j->targets; s++)
+        count += strcmp(json_text_at(output_at(j, s), "target"), target) == 0;
+    return count > 1;
+}
+
+static int one_target(const job *j)
+{
+    for (int64_t t = 1; t < j->targets; t++)
+        if (strcmp(json_text_at(output_at(j, t), "target"),
+                   json_text_at(output_at(j, 0), "target")))
+            return 0;
+    return 1;
+}
+
+/* "prediction", "prediction_rent", "prediction_0.1", "prediction_rent_0.1" */
+static void number_column(const job *j, int64_t t)
+{
+    char name[640], par[32];
+    const char *target = one_target(j) ? "" : json_text_at(output_at(j, t), "target");
+    const int several = is_one_of_several(j, t);
+    snprintf(name, sizeof name, "%s%.500s%s%s", target[0] ? "_" : "", target, several ? "_" : "",
+             several ? shortest(json_at(output_at(j, t), "parameter"), par) : "");
+    csv_name(j->sink.stream, "prediction", name);
+}
+
+/* "score", "score_red", "score_red_blue": positive speaks for red */
+static void score_column(const job *j, int64_t t)
+{
+    char name[1024];
+    const char *plus = json_text_at(output_at(j, t), "plus");
+    const char *minus = json_text_at(output_at(j, t), "minus");
+    snprintf(name, sizeof name, "%s%.500s%s%.500s", plus[0] ? "_" : "", plus, minus[0] ? "_" : "",
+             minus);
+    csv_name(j->sink.stream, "score", j->targets > 1 ? name : "");
+}
 
 static void write_header(const job *j)
 {
     FILE *out = j->sink.stream;
     if (j->predictions) return;
-    if (j->targets == 1) fputs("prediction", out);
-    for (int64_t t = 0; j->targets > 1 && t < j->targets; t++) {
+    for (int64_t t = 0; !decides(j) && t < j->targets; t++) {
         if (t > 0) fputc(',', out);
-        csv_name(out, "prediction_", fen_model_target_name(j->model, t));
+        number_column(j, t);
+    }
+    if (decides(j)) fputs("prediction", out);
+    for (int64_t k = 0; j->probable && k < j->classes; k++) {
+        fputc(',', out);
+        csv_name(out, "probability_", fen_model_class(j->model, k));
+    }
+    for (int64_t t = 0; j->scores && t < j->targets; t++) {
+        fputc(',', out);
+        score_column(j, t);
     }
     fputc('\n', out);
 }
 
-static void write_row(job *j, const double *scores)
+/* ---- rows ----------------------------------------------------------------------------- */
+
+static void write_numbers(const job *j, const double *values, int64_t count, int first)
 {
     char text[32];
+    for (int64_t k = 0; k < count; k++)
+        fprintf(j->sink.stream, "%s%s", first && k == 0 ? "" : ",", shortest(values[k], text));
+}
+
+/* Always an array, also of one. */
+static json_t *numbers(const double *values, int64_t count)
+{
+    json_t *array = json_array();
+    for (int64_t k = 0; k < count; k++) json_array_append_new(array, json_number(values[k]));
+    return array;
+}
+
+static void keep_row(job *j, const answers *a, int64_t i)
+{
+    const double *scores = a->scores + i * j->targets;
+    json_t *prediction = j->classes > 0 ? json_text(fen_model_class(j->model, a->codes[i]))
+                         : j->one_class ? json_integer(a->codes[i])
+                                        : json_numbers(scores, j->targets);
+    j->lost |= json_array_append_new(j->predictions, prediction);
+    if (j->probable)
+        j->lost |= json_array_append_new(j->laws, numbers(a->laws + i * j->classes, j->classes));
+    if (j->scores) j->lost |= json_array_append_new(j->scored, json_numbers(scores, j->targets));
+}
+
+static void write_row(job *j, const answers *a, int64_t i)
+{
+    const double *scores = a->scores + i * j->targets;
+    FILE *out = j->sink.stream;
     if (j->predictions) {
-        j->lost |= json_array_append_new(j->predictions, json_numbers(scores, j->targets));
+        keep_row(j, a, i);
         return;
     }
-    for (int64_t t = 0; t < j->targets; t++)
-        fprintf(j->sink.stream, "%s%s", t > 0 ? "," : "", shortest(scores[t], text));
-    fputc('\n', j->sink.stream);
+    if (j->classes > 0)
+        csv_name(out, "", fen_model_class(j->model, a->codes[i]));
+    else if (j->one_class)
+        fprintf(out, "%" PRId64, a->codes[i]);
+    else
+        write_numbers(j, scores, j->targets, 1);
+    if (j->probable) write_numbers(j, a->laws + i * j->classes, j->classes, 0);
+    if (j->scores) write_numbers(j, scores, j->targets, 0);
+    fputc('\n', out);
+}
+
+static void judge_row(job *j, const answers *a, int64_t i)
+{
+    const double *labels = a->labels + i * j->targets;
+    if (j->classes > 0)
+        judge_class(&j->quality, labels[0], a->codes[i],
+                    j->probable ? a->laws + i * j->classes : NULL);
+    else if (j->one_class)
+        judge_inside(&j->quality, a->codes[i]);
+    else
+        judge_numbers(&j->quality, labels, a->scores + i * j->targets);
 }
 
 /* ---- one block, all blocks -------------------------------------------------------------- */
 
+static void answers_free(answers *a)
+{
+    free(a->scores);
+    free(a->labels);
+    free(a->laws);
+    free(a->codes);
+}
+
+static int answer(const job *j, const fen_table *block, answers *a)
+{
+    const int64_t rows = fen_table_rows(block);
+    const size_t cells = (size_t)(rows * j->targets) + 1;
+    fen_error err;
+    *a = (answers){ .scores = calloc(cells, sizeof(double)),
+                    .labels = calloc(cells, sizeof(double)),
+                    .laws =
+                        calloc((size_t)(rows * (j->probable ? j->classes : 0)) + 1, sizeof(double)),
+                    .codes = calloc((size_t)rows + 1, sizeof(int64_t)) };
+    if (!a->scores || !a->labels || !a->laws || !a->codes)
+        return complain(EXIT_ROOM, "out of memory for a block of %" PRId64 " rows", rows);
+    if (fen_predict_table(j->model, block, &j->r->options, a->scores, a->labels, &err))
+        return fail(&err);
+    if (decides(j) &&
+        fen_decide(j->model, a->scores, rows, a->codes, j->probable ? a->laws : NULL, &err))
+        return fail(&err);
+    return EXIT_DONE;
+}
+
 static int predict_block(job *j, const fen_table *block)
 {
-    int64_t rows = fen_table_rows(block);
-    double *scores = calloc((size_t)(rows * j->targets) + 1, sizeof *scores);
-    double *labels = calloc((size_t)(rows * j->targets) + 1, sizeof *labels);
-    fen_error err;
-    int code = EXIT_DONE;
-    if (!scores || !labels)
-        code = complain(EXIT_ROOM, "out of memory for a block of %" PRId64 " rows", rows);
-    else if (fen_predict_table(j->model, block, &j->r->options, scores, labels, &err))
-        code = fail(&err);
+    const int64_t rows = fen_table_rows(block);
+    answers a;
+    int code = answer(j, block, &a);
     if (code == EXIT_DONE && j->rows == 0) write_header(j); /* nothing before the first success */
     for (int64_t i = 0; code == EXIT_DONE && i < rows; i++) {
-        write_row(j, scores + i * j->targets);
-        for (int64_t t = 0; t < j->targets; t++)
-            judge(&j->quality[t], labels[i * j->targets + t], scores[i * j->targets + t]);
+        write_row(j, &a, i);
+        judge_row(j, &a, i);
     }
     if (j->lost) code = complain(EXIT_ROOM, "out of memory for the predictions; use -o");
     j->rows += rows;
-    free(scores);
-    free(labels);
+    answers_free(&a);
     return code;
 }
 
@@ -111,47 +228,24 @@ static int predict_stream(job *j, fen_stream *stream, const fen_host *host)
 
 /* ---- what is said afterwards ------------------------------------------------------------- */
 
-static void say_quality(const job *j)
-{
-    for (int64_t t = 0; t < j->targets && !j->r->quiet; t++) {
-        const quality *q = &j->quality[t];
-        if (q->count > 0)
-            fprintf(stderr, "%s: RMSE %.5g, MAE %.5g, R2 %.4f on %.0f rows\n",
-                    fen_model_target_name(j->model, t), rmse(q), mae(q), r2(q), q->count);
-    }
-}
-
-static void add_quality(const job *j, json_t *json, const char *key, double (*of)(const quality *))
-{
-    json_t *array = json_array();
-    for (int64_t t = 0; t < j->targets; t++)
-        json_array_append_new(array, json_number(of(&j->quality[t])));
-    if (j->targets == 1)
-        json_object_set(json, key, json_array_get(array, 0));
-    else
-        json_object_set(json, key, array);
-    json_decref(array);
-}
-
 static int print_json(job *j)
 {
-    json_t *json = json_object(), *names = json_array();
-    double judged = 0;
-    for (int64_t t = 0; t < j->targets; t++) {
-        json_array_append_new(names, json_text(fen_model_target_name(j->model, t)));
-        judged += j->quality[t].count;
-    }
+    json_t *json = json_object();
     json_object_set_new(json, "rows", json_integer(j->rows));
-    json_object_set_new(json, "targets", names);
+    json_object_set(json, "targets", j->names);
+    if (j->classes > 0) {
+        json_t *labels = json_array();
+        for (int64_t k = 0; k < j->classes; k++)
+            json_array_append_new(labels, json_text(fen_model_class(j->model, k)));
+        json_object_set_new(json, "classes", labels);
+    }
     if (j->predictions)
         json_object_set(json, "predictions", j->predictions);
     else
         json_object_set_new(json, "path", json_text(j->r->output));
-    if (judged > 0) {
-        add_quality(j, json, "rmse", rmse);
-        add_quality(j, json, "mae", mae);
-        add_quality(j, json, "r2", r2);
-    }
+    if (j->predictions && j->probable) json_object_set(json, "probabilities", j->laws);
+    if (j->predictions && j->scores) json_object_set(json, "scores", j->scored);
+    add_quality(&j->quality, json);
     return json_print(json);
 }
 
@@ -161,10 +255,6 @@ static int predict(job *j)
 {
     fen_stream *stream = NULL;
     fen_error err;
-    j->targets = fen_model_targets(j->model);
-    j->quality = calloc((size_t)j->targets, sizeof *j->quality);
-    if (!j->quality)
-        return complain(EXIT_ROOM, "out of memory for %" PRId64 " targets", j->targets);
     if (fen_stream_open(j->r->operand[1], &j->r->options, &stream, &err)) return fail(&err);
     int code = sink_open(&j->sink, j->r->output);
     if (code == EXIT_DONE) {
@@ -175,8 +265,32 @@ static int predict(job *j)
     fen_stream_close(stream);
     if (code != EXIT_DONE) return code;
     if (j->r->json) return print_json(j);
-    say_quality(j);
+    if (!j->r->quiet) say_quality(&j->quality, j->names, fen_model_target_name(j->model, 0));
     return EXIT_DONE;
+}
+
+/* What the model is about, and what is to be written. */
+static int look(job *j)
+{
+    char *text = NULL;
+    fen_error err;
+    if (fen_model_json(j->model, &text, &err)) return fail(&err);
+    json_t *json = json_parse(text);
+    fen_text_free(text);
+    if (!json) return EXIT_ROOM;
+    j->outputs = json_incref(json_object_get(json, "outputs"));
+    j->names = json_incref(json_object_get(json, "targets"));
+    j->targets = fen_model_targets(j->model);
+    j->classes = fen_model_classes(j->model);
+    j->one_class = strcmp(json_text_at(json, "task"), "one-class") == 0;
+    j->probable = fen_model_has_probabilities(j->model);
+    j->scores = j->r->options.scores;
+    json_decref(json);
+    if (j->scores && !decides(j))
+        return complain(EXIT_USAGE, "%s predicts numbers: --scores is for classes",
+                        j->r->operand[0]);
+    if (quality_open(&j->quality, decides(j) ? 0 : j->targets)) return EXIT_DONE;
+    return complain(EXIT_ROOM, "out of memory for %" PRId64 " targets", j->targets);
 }
 
 static int run(const request *r)
@@ -186,10 +300,16 @@ static int run(const request *r)
     int code = check_output(r->output, (const char *const[]){ r->operand[0], r->operand[1], NULL });
     if (code != EXIT_DONE) return code;
     if (fen_model_load(r->operand[0], &j.model, &err)) return fail(&err);
-    if (r->json && !r->output) j.predictions = json_array();
-    code = predict(&j);
+    if (r->json && !r->output)
+        j.predictions = json_array(), j.laws = json_array(), j.scored = json_array();
+    code = look(&j);
+    if (code == EXIT_DONE) code = predict(&j);
     json_decref(j.predictions);
-    free(j.quality);
+    json_decref(j.laws);
+    json_decref(j.scored);
+    json_decref(j.outputs);
+    json_decref(j.names);
+    quality_free(&j.quality);
     fen_model_free(j.model);
     return code;
 }
@@ -199,6 +319,8 @@ static const char *const examples[] = {
     "one column, \"prediction\", a line per row of new.csv", "fenchel predict train.fen new.csv",
     "into a file; the error is printed when test.csv holds the target",
     "fenchel predict train.fen test.csv -o predictions.csv",
+    "labels, probabilities where the model has them, and decision scores",
+    "fenchel predict flowers.fen new.csv --scores",
     NULL
 };
 
@@ -208,7 +330,8 @@ const command command_predict = {
     .summary = "predictions for raw rows, columns matched by name",
     .description = "Predicts every row of DATA, block by block, so that DATA may be larger than "
                    "memory. Columns are matched by name, in any order. Where DATA has the target "
-                   "too, the errors are reported on standard error.",
+                   "too, the errors are reported on standard error. Classes are written as they "
+                   "were in the training file; a label that it did not have counts as wrong.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

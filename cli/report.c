@@ -37,19 +37,59 @@ static const char *verdict(const json_t *model, int64_t t)
     return json_string_value(value) ? json_string_value(value) : "";
 }
 
+static const char *target_of(const json_t *model, int64_t t)
+{
+    const json_t *outputs = json_object_get(model, "outputs");
+    return json_text_at(json_array_get(outputs, (size_t)t), "target");
+}
+
+/* "; targets price, rent": each once, however many outputs it has; nothing for one class. */
+static void name_targets(const json_t *model, char *out, size_t size)
+{
+    size_t used = 0;
+    int count = 0;
+    out[0] = '\0';
+    for (int64_t t = 0; t < target_count(model) && used < size; t++) {
+        const char *name = target_of(model, t);
+        if (!name[0] || (t > 0 && strcmp(name, target_of(model, t - 1)) == 0)) continue;
+        used += (size_t)snprintf(out + used, size - used, "%s%s", count++ ? ", " : "", name);
+    }
+    if (count == 0) return;
+    char *copy = strdup(out);
+    if (copy) snprintf(out, size, "; target%s %s", count > 1 ? "s" : "", copy);
+    free(copy);
+}
+
+/* "setosa (50 rows), versicolor (50), ..." */
+static void report_classes(const json_t *model)
+{
+    enum { SHOWN = 8 };
+    const json_t *classes = json_object_get(model, "classes");
+    const size_t count = json_array_size(classes);
+    char list[512] = "";
+    size_t used = 0;
+    for (size_t k = 0; k < count && k < SHOWN && used < sizeof list; k++) {
+        const json_t *entry = json_array_get(classes, k);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%.40s (%.0f%s", k ? ", " : "",
+                                 json_text_at(entry, "label"), json_at(entry, "rows"),
+                                 k ? "" : " rows");
+        if (used < sizeof list && json_at(entry, "weight") != 1)
+            used += (size_t)snprintf(list + used, sizeof list - used, ", weight %.4g",
+                                     json_at(entry, "weight"));
+        if (used < sizeof list) used += (size_t)snprintf(list + used, sizeof list - used, ")");
+    }
+    if (count > 0) report("Classes", "%s%s", list, count > SHOWN ? ", ..." : "");
+}
+
 void report_data(const json_t *model, const char *path)
 {
-    int64_t targets = target_count(model);
     char names[256];
-    size_t used = 0;
-    names[0] = '\0';
-    for (int64_t t = 0; t < targets && used < sizeof names; t++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", t ? ", " : "",
-                                 target_name(model, t));
-    report("Data", "%s%s%.0f rows, %.0f features; target%s %s", path ? path : "", path ? ": " : "",
-           json_at(model, "n"), json_at(model, "d"), targets > 1 ? "s" : "", names);
+    name_targets(model, names, sizeof names);
+    report("Data", "%s%s%.0f rows, %.0f features%s", path ? path : "", path ? ": " : "",
+           json_at(model, "n"), json_at(model, "d"), names);
     const char *note = json_text_at(model, "note");
     if (note[0]) report("", "%s", note);
+    report_classes(model);
 }
 
 /* ---- what was chosen: the best of every gamma, else of every power, else all lambdas ---- */
@@ -147,10 +187,24 @@ static void report_shrinkage(const json_t *model)
     }
 }
 
+/* What --nu found, and how many rows carry the answer. */
+static void report_support(const json_t *model)
+{
+    double kept = json_at(model, "support"), rows = json_at(model, "n");
+    if (json_at(model, "nu") > 0)
+        for (int64_t t = 0; t < targets_shown(model); t++)
+            report(t == 0 ? "Found" : "", "%s: the parameter of the loss is %.6g",
+                   target_name(model, t), json_at_target(model, "loss_parameter", t));
+    if (kept < rows)
+        report("Support", "%.0f of %.0f rows have a coefficient%s", kept, rows,
+               target_count(model) > 1 ? " in some output" : "");
+}
+
 void report_objective(const json_t *model)
 {
     report("Objective", "%s", json_text_at(model, "objective"));
     if (json_at(model, "power") != 2) report_shrinkage(model);
+    report_support(model);
 }
 
 /* ---- what is certain ------------------------------------------------------------------- */
@@ -162,17 +216,34 @@ static int all_within_tolerance(const json_t *model)
     return 1;
 }
 
+static void certificate_row(const json_t *model, int64_t t)
+{
+    printf("%*s%-16.16s %12.7g %12.7g %9.2g  %s\n", LABEL_WIDTH, "", target_name(model, t),
+           json_at_target(model, "primal", t), json_at_target(model, "dual", t),
+           fmax(json_at_target(model, "relative_gap", t), 0), /* below 0 it is rounding */
+           verdict(model, t));
+}
+
+static int64_t worst_target(const json_t *model)
+{
+    int64_t worst = 0;
+    for (int64_t t = 1; t < target_count(model); t++)
+        if (!(json_at_target(model, "relative_gap", t) <=
+              json_at_target(model, "relative_gap", worst)))
+            worst = t;
+    return worst;
+}
+
 void report_certificate(const json_t *model)
 {
     int64_t targets = target_count(model), shown = targets_shown(model);
     printf("%-*s%-16s %12s %12s %9s  %s\n", LABEL_WIDTH, "Certificate", "target", "primal", "dual",
            "rel. gap", "verdict");
-    for (int64_t t = 0; t < shown; t++)
-        printf("%*s%-16.16s %12.7g %12.7g %9.2g  %s\n", LABEL_WIDTH, "", target_name(model, t),
-               json_at_target(model, "primal", t), json_at_target(model, "dual", t),
-               fmax(json_at_target(model, "relative_gap", t), 0), /* below 0 it is rounding */
-               verdict(model, t));
-    if (shown < targets) report("", "... and %" PRId64 " more", targets - shown);
+    for (int64_t t = 0; targets == shown && t < shown; t++) certificate_row(model, t);
+    if (shown < targets) {
+        certificate_row(model, worst_target(model));
+        report("", "the one with the largest gap of %" PRId64, targets);
+    }
     if (all_within_tolerance(model))
         report("", "proved: %sthe objective of any function%s is at least the dual value",
                json_at(model, "power") < 1 ? "the global minimum; " : "",
@@ -187,9 +258,28 @@ static const char *score_words(const json_t *model)
                                       : "held out";
 }
 
+/* Errors of classes, rows outside, order of quantiles. */
+static void report_decisions(const json_t *model)
+{
+    double error = json_at(model, "train_error"), crossing = json_at(model, "crossing");
+    const char *kind = json_text_at(model, "task");
+    if (crossing > 0)
+        report("Quantiles", "cross on %.2g %% of the training rows", 100 * crossing);
+    else if (crossing == 0)
+        report("Quantiles", "in order on all training rows");
+    if (strcmp(kind, "classification") == 0)
+        report("Error", "%.4g %% of the training rows are taken for another class%s", 100 * error,
+               json_is_true(json_object_get(model, "probabilities")) ? "; there are probabilities"
+                                                                     : "");
+    else if (strcmp(kind, "one-class") == 0)
+        report("Outside", "%.4g %% of the training rows", 100 * error);
+}
+
 void report_error(const json_t *model)
 {
     double score = json_at(model, "score");
+    report_decisions(model);
+    if (strcmp(json_text_at(model, "task"), "regression") != 0) return;
     if (strcmp(json_text_at(model, "loss"), "square") != 0) return;
     for (int64_t t = 0; t < targets_shown(model); t++) {
         double loss = json_at_target(model, "mean_loss", t);

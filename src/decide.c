@@ -13,6 +13,7 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "data/crossing.h"
 #include "model/model.h"
 #include "promise/platt.h"
 #include "promise/refit.h"
@@ -121,11 +122,17 @@ static double mistaken(const fen_model *m, const fenp_sample *sample, const doub
     return error;
 }
 
+/* Several quantiles of one column. */
+static int has_quantiles(const fen_model *m)
+{
+    return strcmp(m->loss->name, "pinball") == 0 && m->targets > m->prep->targets;
+}
+
 fen_status fenp_model_train_error(fen_model *m, const fenp_sample *sample, const fenp_task *task,
                                   fen_error *err)
 {
-    const int one_class = fenp_model_is_one_class(m);
-    if (m->prep->class_count == 0 && !one_class) return FEN_OK;
+    const int one_class = fenp_model_is_one_class(m), quantiles = has_quantiles(m);
+    if (m->prep->class_count == 0 && !one_class && !quantiles) return FEN_OK;
     const int64_t bytes = fenp_bytes(sample->n + 1, m->targets, sizeof(double));
     double *inputs = m->inputs, *scores = fenp_new(bytes, 1), *turned = fenp_new(bytes, 1);
     fen_status status =
@@ -133,7 +140,9 @@ fen_status fenp_model_train_error(fen_model *m, const fenp_sample *sample, const
     if (!inputs) m->inputs = sample->x; /* lent: a model gets its rows at last */
     if (status == FEN_OK) status = fenp_model_scores(m, sample->x, sample->n, scores, task, err);
     m->inputs = inputs;
-    if (status == FEN_OK)
+    if (status == FEN_OK && quantiles)
+        m->crossing = fenp_outputs_crossing(m->output, m->targets, scores, sample->w, sample->n);
+    else if (status == FEN_OK)
         m->train_error =
             one_class ? outside(m, sample, scores) : mistaken(m, sample, scores, turned);
     free(scores);

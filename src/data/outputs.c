@@ -59,6 +59,8 @@ static fen_status check_labels(const fenp_prep *prep, const fen_options *o,
                                const fenp_loss_choice *choice, fen_error *err)
 {
     const char *name = choice->loss->name;
+    if (o->probability && !prep->class_count)
+        return fenp_fail(err, FEN_BAD_CALL, "--probability is for classes; see --task");
     if (prep->class_count && choice->count > 1)
         return fenp_fail(err, FEN_BAD_CALL,
                          "several parameters of the %s loss are for targets that are numbers, not "

@@ -152,6 +152,8 @@ static fen_status read_metadata(const fenp_tensors *in, fen_model *m, fen_error 
     if (status == FEN_OK) status = read_hash(in, &m->hash, err);
     if (status == FEN_OK && fenp_metadata(in, "train_error")) /* not finite: left out */
         status = read_number(in, "train_error", 0, NAN, &m->train_error, err);
+    if (status == FEN_OK && fenp_metadata(in, "crossing"))
+        status = read_number(in, "crossing", 0, NAN, &m->crossing, err);
     if (status == FEN_OK) status = read_verdicts(in, m, err);
     if (status == FEN_OK) status = read_selection(in, &m->selection, err);
     if (status == FEN_OK && (!bias || (strcmp(bias, "yes") != 0 && strcmp(bias, "no") != 0)))

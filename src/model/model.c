@@ -17,7 +17,7 @@ fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets)
     m->n = m->kept = n;
     m->p = p;
     m->targets = targets;
-    m->train_error = NAN;
+    m->train_error = m->crossing = NAN;
     m->output = fenp_new_zeroed(targets, sizeof *m->output);
     for (int64_t t = 0; m->output && t < targets; t++)
         m->output[t] = (fenp_output){ .column = t, .plus = -1, .minus = -1 };

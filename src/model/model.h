@@ -55,6 +55,8 @@ struct fen_model {
     double      train_error;                /* classes: weight of the training rows that are
                                                taken for another class; one-class: of those
                                                outside; NaN: not known or numbers      */
+    double      crossing;                   /* quantiles: weight of the training rows on which
+                                               they are out of order; NaN: there are none */
     char        method[32];
     char        note[512];                  /* what was dropped or filled, in words    */
     double      seconds;
@@ -65,10 +67,10 @@ fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets);
  * kernels that need rows to predict, inputs out of x (n x p). Where all are kept, or the kernel
  * is precomputed, nothing changes and inputs are the caller's business. */
 fen_status fenp_model_pack_support(fen_model *m, const double *x, fen_error *err);
-/* Sets train_error from the training rows: all n of them, labels as in outputs.h. */
+/* Sets train_error and crossing from the training rows: all n of them, labels as in outputs.h. */
 fen_status fenp_model_train_error(fen_model *m, const fenp_sample *sample, const fenp_task *task,
                                   fen_error *err);
-/* What output t stands for is neither a class nor a number: rows are inside or outside. */
+/* Neither classes nor numbers: rows are inside or outside. */
 int        fenp_model_is_one_class(const fen_model *m);
 /* With random features: frequencies and feature_weights instead of dual. */
 fen_model *fenp_model_new_features(int64_t n, int64_t p, int64_t targets, fenp_approx approx);

@@ -98,8 +98,8 @@ static json_t *describe(const fen_model *m)
         put_text(metadata, "method", m->method) | put_text(metadata, "note", m->note) |
         put_number(metadata, "seconds", m->seconds) | put_selection(metadata, &m->selection) |
         put_number(metadata, "nu", m->nu) | put_number(metadata, "train_error", m->train_error) |
-        put_rows(metadata, m) | put_approx(metadata, m) | put_verdicts(metadata, m) |
-        put_preparation(metadata, m->prep)) {
+        put_number(metadata, "crossing", m->crossing) | put_rows(metadata, m) |
+        put_approx(metadata, m) | put_verdicts(metadata, m) | put_preparation(metadata, m->prep)) {
         json_decref(metadata);
         return NULL;
     }

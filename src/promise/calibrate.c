@@ -27,6 +27,19 @@ static fen_status fit_all(const fenp_sample *sample, const double *held, double 
     return status;
 }
 
+/* One that can refit: how's own, or the first that does this loss. */
+static const fenp_solver *refitting(const fenp_problem *problem, const fenp_solver *own,
+                                    const fenp_size *size)
+{
+    const fenp_size one = { size->n, size->p, 1, size->bias, 2.0, 0 };
+    if (own->iterative) return own;
+    for (int i = 0; fenp_solvers[i]; i++)
+        if (fenp_solvers[i]->iterative &&
+            fenp_solvers[i]->accepts(problem->loss, problem->kernel.table, &one))
+            return fenp_solvers[i];
+    return NULL;
+}
+
 fen_status fenp_calibrate(const fenp_problem *problem, const fenp_refits *how, fenp_output *outputs,
                           const fenp_task *task, fen_error *err)
 {
@@ -34,14 +47,19 @@ fen_status fenp_calibrate(const fenp_problem *problem, const fenp_refits *how, f
     const fenp_size size = { s->n, s->p, s->targets, problem->bias, problem->power, 0 };
     const fenp_setting point = { problem->lambda, problem->power };
     const int64_t bytes = fenp_bytes(s->targets + 1, s->n + 1, sizeof(double));
+    fenp_refits refits = *how;
+    refits.solver = refitting(problem, how->solver, &size);
+    if (!refits.solver)
+        return fenp_fail(err, FEN_BAD_CALL, "no engine can refit the %s loss for --probability",
+                         problem->loss->name);
     double *held = fenp_new(bytes, 1), *rest = held ? held + s->targets * s->n : NULL;
     fenp_arena arena = { 0 };
     fen_status status = held ? FEN_OK : fenp_no_memory(err, bytes, "held-out scores");
     if (status == FEN_OK)
-        status = fenp_arena_open(&arena, fenp_scores_refit_bytes(how->solver, &size, 1),
+        status = fenp_arena_open(&arena, fenp_scores_refit_bytes(refits.solver, &size, 1),
                                  "held-out scores", err);
     if (status == FEN_OK)
-        status = fenp_scores_refit(&arena, problem, how, &point, 1, rest, held, task, err);
+        status = fenp_scores_refit(&arena, problem, &refits, &point, 1, rest, held, task, err);
     if (status == FEN_OK) status = fit_all(s, held, rest, outputs, err);
     fenp_arena_close(&arena);
     free(held);
