@@ -1,0 +1,170 @@
+/* newton_steps.c -- how far and how boldly Newton's method goes; see newton.h
+ *
+ *     descent = -dP/da = shift ||df||^2 + sum d (df + db)^2,   by the equations of the step
+ *
+ * Method. Cold starts come down from a lambda at which the data hardly matter, by tens or more,
+ * one step or a few each: without that, losses with flat pieces change their mind about who is on them
+ * row by row when lambda is small. Steps that had to be cut short raise a floor below the
+ * curvatures (damping: rows on a linear piece may then not run away), full ones lower it.
+ * b moves with the steps; making it the best one in between costs steps, because rows change
+ * their pieces for nothing.
+ * Special cases. No row with a curvature: the best b first, so that the slopes sum to 0 and the
+ * step need not balance them.
+ * Cost. Steps: 1 for the square loss, 3 to 10 at ordinary lambda, up to 40 where lambda is
+ * 1e-8 k(x,x). */
+#include "solver/newton.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { STEPS = 100 };
+
+/* How boldly to go on. */
+typedef struct pace {
+    double level;   /* lambda of the steps                                              */
+    double damping; /* floor below the curvatures, in units of the largest possible one */
+    double went;    /* part of the last step that was taken                             */
+    double descent; /* of the last step, relative to P                                  */
+} pace;
+
+void fenp_newton_open(fenp_newton *it, fenp_arena *arena, int64_t n)
+{
+    it->y = fenp_arena_doubles(arena, n);
+    it->f = fenp_arena_doubles(arena, n);
+    it->df = fenp_arena_doubles(arena, n);
+    it->slope = fenp_arena_doubles(arena, n);
+    it->d = fenp_arena_doubles(arena, n);
+}
+
+void fenp_newton_set(fenp_newton *it, const fenp_problem *problem)
+{
+    it->q = fenp_smooth_of(problem, it->y, it->f);
+    it->b = it->q.constant;
+    it->norm2 = 0.0;
+}
+
+static double primal(const fenp_newton *it)
+{
+    return fenp_smooth_loss(&it->q, it->f, it->b) + it->q.lambda * it->norm2;
+}
+
+static double search(const fenp_newton *it, double descent)
+{
+    const fenp_ray ray = { .f = it->f,
+                           .df = it->df,
+                           .b = it->b,
+                           .db = it->db,
+                           .cross = it->cross,
+                           .square = it->square,
+                           .descent = descent,
+                           .fuzz = it->fuzz };
+    return fenp_smooth_search(&it->q, &ray);
+}
+
+static void advance(fenp_newton *it, double part)
+{
+    for (int64_t i = 0; i < it->q.n; i++) it->f[i] += part * it->df[i];
+    it->b += part * it->db;
+    it->norm2 = fmax(it->norm2 + part * (2.0 * it->cross + part * it->square), 0.0);
+}
+
+double fenp_newton_scale(fenp_newton *it)
+{
+    long double rise = 0.0L;
+    fenp_smooth_slopes(&it->q, it->f, it->b, it->slope);
+    it->db = fenp_smooth_offset(&it->q, it->df, it->b) - it->b;
+    it->cross = it->fuzz = 0.0;
+    for (int64_t i = 0; i < it->q.n; i++) rise += it->slope[i] * (it->df[i] + it->db);
+    const double part = search(it, -(double)rise);
+    advance(it, part);
+    return part;
+}
+
+static fen_status one_step(fenp_newton *it, pace *p, const fenp_task *task, fen_error *err)
+{
+    const fenp_smooth *q = &it->q;
+    const double least = p->damping * q->loss->smoothness, before = primal(it);
+    if (fenp_smooth_curvatures(q, it->f, it->b, least, it->d) == 0) {
+        it->b = fenp_smooth_offset(q, it->f, it->b);
+        fenp_smooth_curvatures(q, it->f, it->b, least, it->d);
+    }
+    fenp_smooth_slopes(q, it->f, it->b, it->slope);
+    const fen_status status = it->method->direction(it, task, err);
+    if (status != FEN_OK) return status;
+    long double descent = (long double)it->shift * it->square;
+    for (int64_t i = 0; i < q->n; i++) {
+        const double dt = it->df[i] + it->db;
+        descent += it->d[i] * dt * dt;
+    }
+    p->went = search(it, (double)descent);
+    p->descent = (double)descent / before;
+    advance(it, p->went);
+    it->method->move(it, p->went);
+    if (p->went >= 0.5)
+        p->damping = p->damping > 1e-4 ? 0.1 * p->damping : 0.0;
+    else if (p->went < 0.25)
+        p->damping = fmin(fmax(10.0 * p->damping, 0.01), 1.0);
+    return FEN_OK;
+}
+
+static double relative_gap(fenp_newton *it)
+{
+    const double gap = it->method->gap(it);
+    return gap / fenp_smooth_unit(&it->q, primal(it));
+}
+
+/* Where a cold start begins. */
+static double top_level(const fenp_newton *it)
+{
+    const fenp_smooth *q = &it->q;
+    fen_piece piece = { .kink = 1.0 };
+    if (q->loss->piece) q->loss->piece(1.0, q->par, &piece);
+    if (piece.kink == 0.0 && isinf(piece.low) && isinf(piece.high))
+        return q->lambda; /* P is a parabola: one step */
+    return fmax(0.01 * q->loss->smoothness * it->unit, q->lambda);
+}
+
+/* The less a full step had to promise, the more of lambda may go at once. */
+static double lower(double descent) { return descent < 1e-3 ? 1e-3 : descent < 0.03 ? 0.01 : 0.1; }
+
+/* Three steps that promise nothing and have not halved the gap are the end. */
+fen_status fenp_newton_run(fenp_newton *it, int warm, double target, double *reached,
+                           const fenp_task *task, fen_error *err)
+{
+    const double lambda = it->q.lambda, top = top_level(it);
+    pace p = { .level = warm ? lambda : top };
+    double gap = INFINITY, best = INFINITY;
+    fen_status status = FEN_OK;
+    for (int step = 0, idle = 0; step < STEPS && status == FEN_OK; step++) {
+        it->q.lambda = p.level;
+        if (p.level == lambda) {
+            gap = relative_gap(it);
+            idle = gap < 0.5 * best ? 0 : idle + (p.descent <= 1e-13 || p.went == 0.0);
+            best = fmin(best, gap);
+            if (gap <= target || idle == 3) break;
+        }
+        const double done = isfinite(best) ? fmin(fmax(log(best) / log(target), 0.0), 1.0) : 0.0;
+        const fenp_task part = fenp_task_part(task, "Newton steps", done, done);
+        status = fenp_task_at(&part, 0.0, err);
+        if (status == FEN_OK) status = one_step(it, &p, &part, err);
+        if (p.descent < 0.3 && (p.went >= 0.5 || p.went == 0.0))
+            p.level = fmax(lower(p.descent) * p.level, lambda);
+        else if (warm && step == 0 && p.went < 0.25)
+            p.level = top;
+    }
+    it->q.lambda = lambda;
+    if (gap > target) { /* an end before the end */
+        it->b = fenp_smooth_offset(&it->q, it->f, it->b);
+        gap = relative_gap(it);
+    }
+    *reached = gap;
+    return status;
+}
+
+void fenp_newton_leave(const fenp_newton *it, double gap, fenp_solution *out)
+{
+    out->scale[0] = 1.0 / (2.0 * it->q.lambda);
+    out->offset[0] = it->b + it->q.base;
+    if (out->scores) memcpy(out->scores, it->f, (size_t)it->q.n * sizeof(double));
+    if (out->gap) out->gap[0] = gap;
+}
