@@ -43,8 +43,10 @@ static const fenp_option table[] = {
       &fenp_text_type, AT(missing), 0, 0, NULL, 0, NULL, 0 },
     { { "text", "NAMES", "", READ, "columns to be taken as text although they look like numbers" },
       &fenp_text_type, AT(text), 0, 0, NULL, 0, NULL, 0 },
-    { { "loss", "NAME", "square", LEARN, "loss of a prediction" },
-      &fenp_choice_type, AT(loss), 0, 0, "", 0, "loss", 0 },
+    { { "loss", "NAME[:VALUES]", "auto", LEARN,
+        "loss of a prediction; auto: square for numbers, logistic for classes; VALUES: its "
+        "parameter, or several for a function each; NAME" },
+      &fenp_loss_type, AT(loss), 0, 0, NULL, 0, NULL, 0 },
     { { "nu", "NUMBER", "none", LEARN,
         "leaves the parameter of the loss free at this price: nu-SVR (eps), nu-SVC (hinge), "
         "one-class" },
