@@ -21,7 +21,8 @@ int complain(int code, const char *format, ...) __attribute__((format(printf, 2,
 
 /* ---- commands -------------------------------------------------------------------- */
 typedef struct request request;
-typedef struct command {
+typedef struct command command;
+struct command {
     const char *name;
     const char *operands;           /* "MODEL DATA": all of them are needed           */
     int         operand_count;
@@ -32,10 +33,14 @@ typedef struct command {
     const char *const *examples;    /* what it does, how it is typed, ..., NULL       */
     const char *operand_list;       /* fen_list kind of the operand; NULL: files      */
     int       (*run)(const request *r);
-} command;
+    /* commands that read their words themselves */
+    const char *options;            /* their text for --help and the manual           */
+    int       (*drop_in)(const command *c, int argc, const char **argv);
+};
 extern const command *const commands[];                /* ends with NULL */
 extern const command command_fit, command_predict, command_select, command_path, command_verify, command_plan,
-    command_generate, command_convert, command_info;
+    command_generate, command_convert, command_info, command_svm_train, command_svm_predict,
+    command_svm_scale;
 const command *find_command(const char *name);         /* NULL: unknown */
 
 /* ---- requests -------------------------------------------------------------------- */

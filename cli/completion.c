@@ -43,6 +43,10 @@ static int has_choices(const fen_option *o)
 static void bash_command(const command *c)
 {
     const fen_option *o;
+    if (c->drop_in) {
+        printf("        %s) options='--help' ;;\n", c->name);
+        return;
+    }
     printf("        %s) options='--json --quiet --help%s", c->name, c->output ? " --output" : "");
     for (int32_t i = 0; (o = fen_option_at(i)) != NULL; i++)
         if (option_applies(o, c)) printf(" --%s", o->name);
@@ -120,6 +124,10 @@ static void zsh_command(const command *c)
 {
     const fen_option *o;
     printf("        %s) _arguments", c->name);
+    if (c->drop_in) {
+        puts(" '*:file:_files' ;;");
+        return;
+    }
     if (c->output) {
         fputs(" \\\n            '(-o --output)'{-o+,--output=}'[", stdout);
         put_quoted(c->output_help);
@@ -185,6 +193,7 @@ static void fish_command(const command *c)
     printf("complete -c fenchel -n __fish_use_subcommand -f -a %s -d '", c->name);
     fputs(c->summary, stdout);
     puts("'");
+    if (c->drop_in) return;
     if (c->output) {
         fish_line(c, 'o', "output", c->output_help);
         puts(" -r");

@@ -4,7 +4,9 @@
 
 const char *usage_text(const command *c, char out[USAGE_MAX])
 {
-    if (c->output)
+    if (c->drop_in)
+        snprintf(out, USAGE_MAX, "%s ...", c->name);
+    else if (c->output)
         snprintf(out, USAGE_MAX, "%s %s [-o %s]", c->name, c->operands, c->output);
     else
         snprintf(out, USAGE_MAX, "%s %s", c->name, c->operands);
@@ -41,8 +43,17 @@ static void print_examples(const command *c, FILE *out)
         fprintf(out, "  # %s\n  %s\n", c->examples[i], c->examples[i + 1]);
 }
 
+static int print_drop_in_help(const command *c, FILE *out)
+{
+    print_wrapped(out, "", c->description);
+    fprintf(out, "\nUsage: fenchel %s %s\n%s", c->name, c->operands, c->options);
+    print_examples(c, out);
+    return EXIT_DONE;
+}
+
 int print_command_help(const command *c, FILE *out)
 {
+    if (c->drop_in) return print_drop_in_help(c, out);
     popt_table t;
     char usage[USAGE_MAX], rest[USAGE_MAX + 16];
     const char *argv[] = { "fenchel", NULL };

@@ -12,7 +12,8 @@
 /* clang-format off */
 const command *const commands[] = {
     &command_fit, &command_predict, &command_select, &command_path, &command_verify,
-    &command_plan, &command_generate, &command_convert, &command_info, NULL
+    &command_plan, &command_generate, &command_convert, &command_info, &command_svm_train,
+    &command_svm_predict, &command_svm_scale, NULL
 };
 
 const exit_code exit_codes[] = {
@@ -72,6 +73,9 @@ static int unknown_command(const char *name)
 static int run_command(const command *c, int argc, const char **argv)
 {
     request r;
+    if (c->drop_in && argc == 2 && strcmp(argv[1], "--help") == 0)
+        return print_command_help(c, stdout);
+    if (c->drop_in) return c->drop_in(c, argc, argv);
     int code = request_read(&r, c, argc, argv);
     if (code == EXIT_DONE) code = r.help ? print_command_help(c, stdout) : c->run(&r);
     progress_end();
@@ -87,8 +91,18 @@ static int help(int argc, const char **argv)
     return EXIT_DONE;
 }
 
+/* A link to the tool under the name of a drop-in is that command. */
+static const command *command_of_link(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    const command *c = find_command(slash ? slash + 1 : program);
+    return c && c->drop_in ? c : NULL;
+}
+
 static int dispatch(int argc, const char **argv)
 {
+    const command *linked = argc > 0 ? command_of_link(argv[0]) : NULL;
+    if (linked) return run_command(linked, argc, argv);
     const char *word = argc > 1 ? argv[1] : "";
     if (argc < 2) return complain(EXIT_USAGE, "which command? see fenchel --help");
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)

@@ -32,7 +32,7 @@ static void put_synopsis(const command *c)
     fputs("\\fR ", stdout);
     put_line("\\fI", c->operands, "\\fR");
     if (c->output) put_line("[\\fB\\-o\\fR \\fI", c->output, "\\fR]");
-    puts("[\\fIOPTIONS\\fR]");
+    if (!c->drop_in) puts("[\\fIOPTIONS\\fR]");
 }
 
 static void put_option(const char *letter, const char *name, const char *argument)
@@ -79,9 +79,27 @@ static void put_library_options(void)
     }
 }
 
+/* The options of a drop-in are its own: line by line as its help has them. */
+static void put_own_text(const char *text)
+{
+    puts(".PP\n.nf");
+    while (*text) {
+        const char *stop = strchr(text, '\n');
+        char line[128];
+        snprintf(line, sizeof line, "%.*s", (int)(stop ? stop - text : 127), text);
+        put_line("", line, "");
+        text = stop ? stop + 1 : "";
+    }
+    puts(".fi");
+}
+
 /* Names only: each option is explained once, further down. */
 static void put_option_names(const command *c)
 {
+    if (c->drop_in) {
+        put_own_text(c->options);
+        return;
+    }
     puts(".PP\nOptions:");
     const fen_option *o;
     for (int32_t i = 0; (o = fen_option_at(i)) != NULL; i++)
