@@ -27,23 +27,38 @@ static span next_target(const json_t *points, size_t from)
 
 /* ---- for people ------------------------------------------------------------------------ */
 
-static void print_point(const json_t *p, char mark)
+static void print_point(const json_t *p, char mark, int square)
 {
     char lambda2[32] = "f = 0";
     if (json_at(p, "norm") > 0) snprintf(lambda2, sizeof lambda2, "%.4g", json_at(p, "lambda2"));
-    printf("%c %7.4g %11.4g %11s %11.5g %11.6g %10.5g %10.5g\n", mark, json_at(p, "power"),
-           json_at(p, "lambda"), lambda2, json_at(p, "norm"), json_at(p, "objective"),
-           sqrt(json_at(p, "mean_loss")), sqrt(json_at(p, "score")));
+    printf("%c %7.4g %11.4g %11s %11.5g %11.6g", mark, json_at(p, "power"), json_at(p, "lambda"),
+           lambda2, json_at(p, "norm"), json_at(p, "objective"));
+    double loss = json_at(p, "mean_loss"), score = json_at(p, "score");
+    printf(" %10.5g", square ? sqrt(loss) : loss);
+    if (!square) printf(" %7.0f", json_at(p, "support"));
+    if (!isnan(score)) printf(" %10.5g", square ? sqrt(score) : score);
+    putchar('\n');
+}
+
+/* The heading of the scores; "": there are none. */
+static const char *score_name(const json_t *json, int square)
+{
+    const char *kind = json_text_at(json, "score_kind");
+    if (strcmp(kind, "gcv") == 0) return "GCV RMSE";
+    return kind[0] == '\0' ? "" : square ? "left out" : "held out";
 }
 
 static void print_target(const json_t *json, const span *s, int named)
 {
-    const char *kind =
-        strcmp(json_text_at(json, "score_kind"), "gcv") == 0 ? "GCV RMSE" : "left out";
+    const int square = strcmp(json_text_at(json, "loss"), "square") == 0;
+    const char *score = score_name(json, square);
     if (named) printf("\n%s\n", json_text_at(point_at(s, s->from), "target"));
-    printf("  %7s %11s %11s %11s %11s %10s %10s\n", "power", "lambda", "lambda2", "norm",
-           "objective", "train RMSE", kind);
-    for (size_t i = s->from; i < s->to; i++) print_point(point_at(s, i), i == s->best ? '>' : ' ');
+    printf("  %7s %11s %11s %11s %11s %10s", "power", "lambda", "lambda2", "norm", "objective",
+           square ? "train RMSE" : "mean loss");
+    if (!square) printf(" %7s", "support");
+    printf(score[0] ? " %10s\n" : "\n", score);
+    for (size_t i = s->from; i < s->to; i++)
+        print_point(point_at(s, i), score[0] && i == s->best ? '>' : ' ', square);
 }
 
 static void print_path(const json_t *json)
@@ -58,15 +73,25 @@ static void print_path(const json_t *json)
         print_target(json, &s, s.to - s.from < json_array_size(points));
         from = s.to;
     }
+    const int square = strcmp(json_text_at(json, "loss"), "square") == 0;
     print_wrapped(stdout, "",
-                  "lambda2: the ridge penalty with the same solution; > the least RMSE by "
-                  "leave-one-out or GCV; -o writes the solutions as well");
+                  square ? "lambda2: the ridge penalty with the same solution; > the least RMSE by "
+                           "leave-one-out or GCV; -o writes the solutions as well"
+                         : "lambda2: the penalty of power 2 with the same solution; support: rows "
+                           "with a coefficient; > the least held-out loss, where --select kfold:K "
+                           "asks for it; -o writes the solutions as well");
 }
 
 /* ---- as CSV ------------------------------------------------------------------------------ */
 
 static const char *const columns[] = { "power",     "lambda",    "lambda2", "norm", "bias",
                                        "mean_loss", "objective", "score",   NULL };
+static const char *const more_columns[] = { "relative_gap", "support", NULL }; /* not for squares */
+
+static const char *const *columns_beyond(const json_t *p)
+{
+    return json_object_get(p, "support") ? more_columns : more_columns + 2;
+}
 
 static void write_header(const json_t *json, FILE *out)
 {
@@ -75,6 +100,7 @@ static void write_header(const json_t *json, FILE *out)
     const size_t width = json_array_size(json_object_get(first, "solution"));
     fputs("target", out);
     for (int i = 0; columns[i]; i++) fprintf(out, ",%s", columns[i]);
+    for (const char *const *more = columns_beyond(first); *more; more++) fprintf(out, ",%s", *more);
     for (size_t j = 0; j < width; j++) {
         const char *name = json_string_value(json_array_get(names, j));
         fputc(',', out);
@@ -92,8 +118,11 @@ static void write_point(const json_t *p, FILE *out)
     const size_t width = json_array_size(solution);
     csv_name(out, "", json_text_at(p, "target"));
     fputc(',', out);
+    const char *const *more = columns_beyond(p);
     for (int i = 0; columns[i]; i++)
-        csv_number(out, json_at(p, columns[i]), columns[i + 1] || width > 0 ? ',' : '\n');
+        csv_number(out, json_at(p, columns[i]),
+                   columns[i + 1] || more[0] || width > 0 ? ',' : '\n');
+    for (; *more; more++) csv_number(out, json_at(p, *more), more[1] || width > 0 ? ',' : '\n');
     for (size_t j = 0; j < width; j++)
         csv_number(out, json_number_value(json_array_get(solution, j)), j + 1 < width ? ',' : '\n');
 }
@@ -132,6 +161,8 @@ static int run(const request *r) { return run_question(r, fen_path, answer); }
 static const char *const examples[] = {
     "how norm and error move with the power of the penalty",
     "fenchel path train.csv --over power --lambda 0.01",
+    "support vector regression along lambda, with the scores of ten folds",
+    "fenchel path train.csv --loss eps:0.1 --select kfold:10",
     "the weights of linear ridge regression along lambda, as CSV",
     "fenchel path train.csv --over lambda --kernel linear -o weights.csv",
     NULL
@@ -141,13 +172,15 @@ const command command_path = {
     .name = "path", .operands = "DATA", .operand_count = 1,
     .output = "TABLE", .output_help = "write every solution with its figures as CSV",
     .summary = "solutions along lambda or the power",
-    .description = "Solves for a whole grid of lambdas or powers from one eigendecomposition and "
-                   "shows the norm, the errors and the ridge penalty lambda2 that leads to the "
-                   "same solution. gamma is one: as given, or as fit would choose it. The CSV "
-                   "holds the solutions too: weights per feature for linear kernels, else the "
-                   "coefficients of the training rows, both for prepared (scaled) features. "
-                   "mean_loss and score are mean squares there, their roots on the screen; "
-                   "lambda2 is empty where f = 0.",
+    .description = "Solves for a whole grid of lambdas or powers and shows the norm, the errors and "
+                   "the penalty lambda2 of power 2 that leads to the same solution: for the square "
+                   "loss from one eigendecomposition, for others from the largest lambda down, each "
+                   "solution the start of the next. gamma is one: as given, or as fit would choose "
+                   "it. The CSV holds the solutions too: weights per feature for linear kernels, "
+                   "else the coefficients of the training rows, both for prepared (scaled) features. "
+                   "For the square loss mean_loss and score are mean squares there, their roots on "
+                   "the screen; other losses have a score where --select asks for one. lambda2 is "
+                   "empty where f = 0.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

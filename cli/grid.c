@@ -5,9 +5,11 @@
 #include "report.h"
 
 /* Several targets: their squared errors are divided by their variances, then averaged. */
-static void name_score(grid *g, const char *kind, int64_t targets)
+static void name_score(grid *g, const char *kind, const char *loss, int64_t targets)
 {
-    const char *error = !g->square ? "loss" : targets > 1 ? "relative RMSE" : "RMSE";
+    char error[24];
+    const char *square = targets > 1 ? "relative RMSE" : "RMSE";
+    snprintf(error, sizeof error, g->square ? "%.16s" : "%.16s loss", g->square ? square : loss);
     if (strcmp(kind, "loo") == 0)
         snprintf(g->kind, sizeof g->kind, "leave-one-out %s", error);
     else if (strncmp(kind, "kfold:", 6) == 0)
@@ -23,13 +25,15 @@ int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
                  .best = -1,
                  .square = strcmp(loss, "square") == 0 };
     g->unit = g->square && targets == 1 ? ", in units of the target" : "";
-    name_score(g, json_text_at(object, "score_kind"), targets);
+    name_score(g, json_text_at(object, "score_kind"), loss, targets);
     g->at = calloc((size_t)g->count + 1, sizeof *g->at);
     for (int64_t i = 0; g->at && i < g->count; i++) {
         const json_t *entry = json_array_get(array, (size_t)i);
         double score = json_at(entry, "score"); /* null: beyond what doubles can tell */
-        g->at[i] = (point){ json_at(entry, "gamma"), json_at(entry, "lambda"),
-                            json_at(entry, "power"), isnan(score) ? INFINITY : score };
+        g->at[i] =
+            (point){ json_at(entry, "gamma"), json_at(entry, "lambda"), json_at(entry, "power"),
+                     isnan(score) ? INFINITY : score, json_at(entry, "error_rate") };
+        g->classes |= !isnan(g->at[i].error);
         if (isfinite(score) && (g->best < 0 || score < g->at[g->best].score)) g->best = i;
     }
     return g->at != NULL;
@@ -38,6 +42,7 @@ int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
 void grid_free(grid *g) { free(g->at); }
 
 double shown_score(const grid *g, double score) { return g->square ? sqrt(score) : score; }
+double shown_error(const point *p) { return 100 * p->error; }
 
 static int ascending(const void *a, const void *b)
 {
@@ -75,13 +80,19 @@ const point *grid_best_at(const grid *g, double (*of)(const point *), double val
     return best;
 }
 
-/* Of two values one is always an end. */
+/* Of two values one is always an end. Lambdas of our own choice are others for every gamma and
+ * power: they are compared within those of the best point. */
 static int at_an_end(const grid *g, double (*of)(const point *))
 {
-    axis a = grid_axis(g, of);
-    double best = of(&g->at[g->best]);
-    int answer = a.at && a.count > 2 && (best == a.at[0] || best == a.at[a.count - 1]);
+    const point *best = &g->at[g->best];
+    grid part = { .at = calloc((size_t)g->count, sizeof *part.at) };
+    for (int64_t i = 0; part.at && i < g->count; i++)
+        if (of != lambda_of || (g->at[i].gamma == best->gamma && g->at[i].power == best->power))
+            part.at[part.count++] = g->at[i];
+    axis a = grid_axis(&part, of);
+    int answer = a.at && a.count > 2 && (of(best) == a.at[0] || of(best) == a.at[a.count - 1]);
     free(a.at);
+    free(part.at);
     return answer;
 }
 
@@ -96,7 +107,7 @@ int grid_ends(const grid *g, const fen_options *o, char *out, size_t size)
                        { &o->power, power_of, "power" } };
     size_t used = 0;
     for (int i = 0; i < 3 && g->best >= 0 && used < size; i++)
-        if (coordinate[i].given->choice == FEN_GIVEN && at_an_end(g, coordinate[i].of))
+        if (coordinate[i].given->choice != FEN_RULE && at_an_end(g, coordinate[i].of))
             used += (size_t)snprintf(out + used, size - used, "%s%s",
                                      used ? ", " : "the best point ends the grid of ",
                                      coordinate[i].name);

@@ -8,19 +8,21 @@ enum { LABEL_WIDTH = 13 };
 void report(const char *label, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- the table behind a choice ------------------------------------------------------ */
-typedef struct point { double gamma, lambda, power, score; } point;
+typedef struct point { double gamma, lambda, power, score, error; } point; /* NAN: no classes */
 typedef struct grid {
     point  *at;
     int64_t count;
     int64_t best;                 /* -1: no point has a score */
     char    kind[48];             /* "leave-one-out RMSE" */
     int     square;               /* scores are shown as their roots                   */
+    int     classes;              /* points have an error rate                         */
     const char *unit;             /* ", in units of the target", where that is so      */
 } grid;
 /* From the "grid" and "score_kind" of a JSON object. 0: out of memory. */
 int  grid_read(grid *g, const json_t *object, const char *loss, int64_t targets);
 void grid_free(grid *g);
 double shown_score(const grid *g, double score);
+double shown_error(const point *p);            /* in percent */
 double gamma_of(const point *p);
 double lambda_of(const point *p);
 double power_of(const point *p);
@@ -30,7 +32,7 @@ axis grid_axis(const grid *g, double (*of)(const point *));
 int64_t grid_count(const grid *g, double (*of)(const point *));  /* of its values; 0: no memory */
 /* The best of the points whose coordinate has this value. */
 const point *grid_best_at(const grid *g, double (*of)(const point *), double value);
-/* Does the best point lie at an end of a grid that was given? Then out says so. */
+/* Does the best point lie at an end of a grid, given or automatic? Then out says so. */
 int  grid_ends(const grid *g, const fen_options *o, char *out, size_t size);
 int  print_grid(const grid *g);                 /* table.c: all of it; an exit code */
 

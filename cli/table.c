@@ -47,8 +47,16 @@ static int is_full(const grid *g, const coordinate *a, const coordinate *b)
     return 1;
 }
 
+static double score_shown(const grid *g, const point *p) { return shown_score(g, p->score); }
+static double error_shown(const grid *g, const point *p)
+{
+    (void)g;
+    return shown_error(p);
+}
+
 /* A wide matrix comes in several pieces. */
-static void print_matrix(const grid *g, const coordinate *across, const coordinate *down)
+static void print_matrix(const grid *g, const coordinate *across, const coordinate *down,
+                         double (*shown)(const grid *, const point *))
 {
     char text[32];
     const axis x = across->values, y = down->values;
@@ -61,7 +69,7 @@ static void print_matrix(const grid *g, const coordinate *across, const coordina
             for (int64_t j = from; j < to; j++) {
                 const point *p = find(g, across, x.at[j], down, y.at[i]);
                 int best = p == &g->at[g->best];
-                printf("%c%*s", best ? '>' : ' ', CELL, compact(shown_score(g, p->score), text));
+                printf("%c%*s", best ? '>' : ' ', CELL, compact(shown(g, p), text));
             }
         }
         putchar('\n');
@@ -72,27 +80,33 @@ static void print_matrix(const grid *g, const coordinate *across, const coordina
 static void print_either_way(const grid *g, const coordinate *across, const coordinate *down)
 {
     int turned = across->values.count > ACROSS && down->values.count <= ACROSS;
-    print_matrix(g, turned ? down : across, turned ? across : down);
+    const coordinate *x = turned ? down : across, *y = turned ? across : down;
+    print_matrix(g, x, y, score_shown);
+    if (!g->classes) return;
+    puts("\nerror rate in percent");
+    print_matrix(g, x, y, error_shown);
 }
 
 static void print_line(const grid *g, const point *p, int powers)
 {
     printf("%c %14.5g %14.5g", p == &g->at[g->best] ? '>' : ' ', p->gamma, p->lambda);
     if (powers) printf(" %9.4g", p->power);
+    if (g->classes) printf(" %7.2f%%", shown_error(p));
     printf("  %.6g\n", shown_score(g, p->score));
 }
 
 /* The best point of every value of a coordinate. */
 static void print_best(const grid *g, const coordinate *c)
 {
-    printf("  %14s %14s %9s  %s\n", "gamma", "best lambda", "power", g->kind);
+    printf("  %14s %14s %9s%s  %s\n", "gamma", "best lambda", "power",
+           g->classes ? "   errors" : "", g->kind);
     for (int64_t i = 0; i < c->values.count; i++)
         print_line(g, grid_best_at(g, c->of, c->values.at[i]), 1);
 }
 
 static void print_list(const grid *g)
 {
-    printf("  %14s %14s  %s\n", "gamma", "lambda", g->kind);
+    printf("  %14s %14s%s  %s\n", "gamma", "lambda", g->classes ? "   errors" : "", g->kind);
     for (int64_t i = 0; i < g->count; i++) print_line(g, &g->at[i], 0);
 }
 
@@ -142,12 +156,14 @@ static int print_coordinates(const grid *g, const coordinate *c)
 
 static void print_choice(const grid *g, const point *best)
 {
-    char text[320], gamma[32] = "", power[32] = ""; /* gamma 0: the kernel has none */
-    if (best->gamma > 0) snprintf(gamma, sizeof gamma, ", gamma %.6g", best->gamma);
+    char text[320], gamma[32] = "", power[32] = "", errors[32] = "";
+    if (g->classes) snprintf(errors, sizeof errors, ", %.2f%% errors", shown_error(best));
+    if (best->gamma > 0) /* 0: the kernel has none */
+        snprintf(gamma, sizeof gamma, ", gamma %.6g", best->gamma);
     if (best->power != 2 || grid_count(g, power_of) > 1)
         snprintf(power, sizeof power, ", power %.6g", best->power);
-    snprintf(text, sizeof text, "%s %.6g at lambda %.6g%s%s%s", g->kind,
-             shown_score(g, best->score), best->lambda, gamma, power, g->unit);
+    snprintf(text, sizeof text, "%s %.6g%s at lambda %.6g%s%s%s", g->kind,
+             shown_score(g, best->score), errors, best->lambda, gamma, power, g->unit);
     print_wrapped(stdout, "> ", text);
 }
 

@@ -1,15 +1,14 @@
 /* select.c -- gamma, lambda and power: as given, by rule, or the best of a grid
  *
- * Scores are exact leave-one-out (or GCV, or K-fold) weighted mean squared errors of
- * every grid point. For one gamma, one eigendecomposition scores all lambdas.
- * Automatic grids. lambda: 25 values from 1e-11 to 10 times the mean of k(x,x), for other
- * powers than 2 those that shrink a function of the size of the targets as much. gamma:
- * 10 values in steps of 2 (its root for inverse lengths) around 1/(mean squared
- * distance), continued past an end as long as that end is the best.
+ * Square loss: exact leave-one-out (or GCV, or K-fold) weighted mean squared errors of every
+ * grid point; for one gamma, one eigendecomposition scores all lambdas. Other losses: weighted
+ * mean held-out losses by refits on one kernel matrix for each gamma (promise/refit.c), and
+ * for classes the share of rows that the held-out predictions put in the wrong class.
+ * Automatic grids: candidates.c; gammas go on past an end as long as that end is the best.
  * Large samples. Every gamma is tried on a seeded part of the rows, the winner and its
  * neighbours on a larger part (plan.c says how large); lambda is the larger part's.
- * Several targets share gamma, lambda and power: the score is then the mean over the targets
- * of the squared error relative to the target's variance. */
+ * Several outputs share gamma, lambda and power: the score is their mean, for several target
+ * columns relative to the loss of the best constant (for the square loss the variance). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,100 +19,34 @@
 #include "base/json.h"
 #include "base/registry.h"
 #include "base/threads.h"
-#include "promise/loo.h"
+#include "promise/refit.h"
 #include "story.h"
 
-enum { LOW_STEP = -6, MOST_WIDENINGS = 8, MOST_GAMMAS = FEN_VALUES_MAX + MOST_WIDENINGS };
+enum { MOST_WIDENINGS = 8, MOST_GAMMAS = FEN_VALUES_MAX + MOST_WIDENINGS };
 
 typedef struct search {
     const fen_options *o;
+    const fenp_output *outputs; /* NULL: not looked at for the square loss   */
     const fenp_strategy *strategy;
     const fenp_sample *all;    /* every row: what the units of lambda go by */
     const fenp_sample *sample; /* the rows of this round                    */
     fenp_kernel kernel;
     fenp_score *grid;
+    double *errors; /* of every point: share in the wrong class; NAN: no classes */
     int64_t count, best;
 } search;
 
-/* ---- the candidates --------------------------------------------------------------- */
+/* Candidates and scores of one gamma, filled by whichever thread takes it. */
+typedef struct column {
+    fenp_kernel kernel;
+    fenp_setting *points; /* count                                     */
+    double *scores;       /* targets x count                           */
+    double *errors;       /* count                                     */
+    fen_status status;
+    fen_error err;
+} column;
 
-static fen_status gamma_unit(const fen_kernel *kernel, const fenp_sample *s, double *unit,
-                             fen_error *err)
-{
-    if (kernel->basis != FEN_PRODUCT)
-        return fenp_gamma_mean(kernel, fenp_sample_inputs(s), s->w, unit, err);
-    double square = 0.0; /* products: so that gamma x.x is near 1 */
-    for (int64_t i = 0; i < s->n; i++)
-        for (int64_t j = 0; j < s->p; j++)
-            square += s->w[i] * s->x[i * s->p + j] * s->x[i * s->p + j];
-    *unit = square > 0.0 ? 1.0 / square : 1.0;
-    return FEN_OK;
-}
-
-static double gamma_step(const fen_kernel *kernel, int k)
-{
-    return pow(2.0, kernel->gamma_is_inverse_length ? 0.5 * k : k);
-}
-
-static fen_status list_gammas(const fen_options *o, const fen_kernel *kernel, const fenp_sample *s,
-                              int wanted, double *gammas, int *count, fen_error *err)
-{
-    *count = wanted;
-    gammas[0] = 0.0;
-    if (!kernel->uses_gamma) return FEN_OK;
-    if (o->gamma.choice == FEN_GIVEN) {
-        memcpy(gammas, o->gamma.at, (size_t)wanted * sizeof(double));
-        return FEN_OK;
-    }
-    double unit;
-    const fen_status status = gamma_unit(kernel, s, &unit, err);
-    if (status != FEN_OK) return status;
-    for (int k = 0; k < wanted; k++)
-        gammas[k] = wanted == 1 ? unit : unit * gamma_step(kernel, LOW_STEP + k);
-    return FEN_OK;
-}
-
-static double variance(const fenp_sample *s, int64_t t)
-{
-    const double *y = s->y + t * s->n;
-    double mean = 0.0, sum = 0.0;
-    for (int64_t i = 0; i < s->n; i++) mean += s->w[i] * y[i];
-    for (int64_t i = 0; i < s->n; i++) sum += s->w[i] * (y[i] - mean) * (y[i] - mean);
-    return sum;
-}
-
-/* lambda (2/m) N^(2-m) of power m does to a function of norm N what lambda of power 2 does;
- * N is that of the (geometric mean of the) targets: deviation / sqrt(k(x,x)).
- * --as sklearn: alpha = n lambda, n the sum of the weights of all rows, whatever part of
- * them is being scored. */
-void fenp_lambdas_by_units(const fen_options *o, const fenp_units *u, int wanted, double power,
-                           double *lambdas)
-{
-    const double divisor = strcmp(o->as, "sklearn") == 0 ? u->weight_sum : 1.0;
-    if (o->lambda.choice == FEN_GIVEN)
-        for (int k = 0; k < wanted; k++) lambdas[k] = o->lambda.at[k] / divisor;
-    else if (wanted == 1)
-        lambdas[0] = 1.0 / u->weight_sum;
-    else {
-        double unit = u->diagonal > 0.0 ? u->diagonal : 1.0;
-        const double log_norm = u->log_deviation - 0.5 * log(unit);
-        if (power != 2.0) unit *= 2.0 / power * exp((2.0 - power) * log_norm);
-        for (int k = 0; k < wanted; k++)
-            lambdas[k] = unit * pow(10.0, -11.0 + 12.0 * k / (wanted - 1));
-    }
-}
-
-void fenp_list_lambdas(const fen_options *o, const fenp_kernel *kernel, const fenp_sample *all,
-                       int wanted, double power, double *lambdas)
-{
-    fenp_units u = { .weight_sum = all->weight_sum };
-    u.diagonal = fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(all), all->w);
-    for (int64_t t = 0; t < all->targets; t++) {
-        const double square = variance(all, t);
-        u.log_deviation += square > 0.0 ? 0.5 * log(square) / (double)all->targets : 0.0;
-    }
-    fenp_lambdas_by_units(o, &u, wanted, power, lambdas);
-}
+/* ---- the scores of one gamma ------------------------------------------------------- */
 
 /* All lambdas of every power; points has room for strategy->powers x lambdas. */
 static void list_settings(const search *s, const fenp_kernel *kernel, fenp_setting *points)
@@ -121,38 +54,81 @@ static void list_settings(const search *s, const fenp_kernel *kernel, fenp_setti
     double powers[FEN_VALUES_MAX], lambdas[FEN_VALUES_MAX];
     const int count = fenp_list_powers(s->o, powers), wanted = s->strategy->lambdas;
     for (int m = 0; m < count; m++) {
-        fenp_list_lambdas(s->o, kernel, s->all, wanted, powers[m], lambdas);
+        fenp_list_lambdas(s->o, s->outputs, kernel, s->all, wanted, powers[m], lambdas);
         for (int l = 0; l < wanted; l++)
             points[m * wanted + l] = (fenp_setting){ lambdas[l], powers[m] };
     }
 }
 
-/* ---- the scores of one gamma ------------------------------------------------------- */
-
 static int settings_of(const search *s) { return s->strategy->lambdas * s->strategy->powers; }
 
-static void record(search *s, const fenp_kernel *kernel, const fenp_setting *points,
-                   const double *scores)
+/* What the score of an output is measured by, times the number of outputs. */
+static double score_unit(const search *s, int64_t t)
+{
+    const fenp_sample *x = s->sample;
+    double unit = 1.0;
+    if (!s->strategy->refits)
+        unit = x->targets > 1 ? fenp_target_variance(x, t) : 1.0;
+    else if (s->outputs[x->targets - 1].column != s->outputs[0].column)
+        unit = fenp_null_objective(fenp_find_loss(s->o->loss), &s->outputs[t].par, x->y + t * x->n,
+                                   x->w, x->n, s->o->bias);
+    return (unit > 0.0 ? unit : 1.0) * (double)x->targets;
+}
+
+static void record(search *s, const column *c)
 {
     const int count = settings_of(s);
-    const int64_t targets = s->sample->targets;
+    const int64_t from = s->count, targets = s->sample->targets;
     for (int l = 0; l < count; l++) {
-        double score = 0.0;
-        for (int64_t t = 0; t < targets; t++) {
-            const double unit = targets > 1 ? variance(s->sample, t) * (double)targets : 1.0;
-            score += scores[t * count + l] / (unit > 0.0 ? unit : 1.0);
-        }
-        if (isnan(score)) score = INFINITY;
-        s->grid[s->count] =
-            (fenp_score){ kernel->par.gamma, points[l].lambda, points[l].power, score };
-        if (s->best < 0 || score < s->grid[s->best].score) s->best = s->count;
-        s->count++;
+        s->grid[from + l] =
+            (fenp_score){ c->kernel.par.gamma, c->points[l].lambda, c->points[l].power, 0.0 };
+        s->errors[from + l] = c->errors[l];
+    }
+    for (int64_t t = 0; t < targets; t++) {
+        const double unit = score_unit(s, t);
+        for (int l = 0; l < count; l++) s->grid[from + l].score += c->scores[t * count + l] / unit;
+    }
+    for (; s->count < from + count; s->count++) {
+        double *score = &s->grid[s->count].score;
+        if (isnan(*score)) *score = INFINITY;
+        if (s->best < 0 || *score < s->grid[s->best].score) s->best = s->count;
     }
 }
 
-static fen_status compute_scores(const search *s, const fenp_problem *problem,
-                                 const fenp_setting *points, int count, double *scores,
-                                 const fenp_task *task, fen_error *err)
+/* Refits, and for classes what they decide about the rows that they did not see. */
+static fen_status refit_scores(const search *s, const fenp_problem *problem, column *c,
+                               const fenp_task *task, fen_error *err)
+{
+    const fenp_sample *x = s->sample;
+    const fenp_solver *solver = s->strategy->solver;
+    const int count = settings_of(s);
+    const fenp_size size = fenp_size_of(x, s->o);
+    const fenp_refits how = { .solver = solver,
+                              .outputs = s->outputs,
+                              .nu = s->o->nu,
+                              .folds = fenp_folds(s->o),
+                              .seed = s->o->seed };
+    const int64_t room = s->outputs[0].plus >= 0 ? x->targets * count + 1 : 0;
+    double *held = room ? fenp_new(room, x->n * (int64_t)sizeof(double)) : NULL;
+    double *row = fenp_new(x->targets, sizeof(double));
+    fenp_arena arena = { 0 };
+    fen_status status = row && (held || !room) ? FEN_OK : fenp_no_memory(err, 0, "the scores");
+    if (status == FEN_OK)
+        status = fenp_arena_open(&arena, fenp_scores_refit_bytes(solver, &size, count),
+                                 "the held-out scores", err);
+    if (status == FEN_OK)
+        status =
+            fenp_scores_refit(&arena, problem, &how, c->points, count, c->scores, held, task, err);
+    if (status == FEN_OK && held) fenp_error_rates(x, s->outputs, held, count, row, c->errors);
+    fenp_arena_close(&arena);
+    free(row);
+    free(held);
+    return status;
+}
+
+static fen_status square_scores(const search *s, const fenp_problem *problem,
+                                const fenp_setting *points, int count, double *scores,
+                                const fenp_task *task, fen_error *err)
 {
     const fenp_sample *x = s->sample;
     const fenp_size size = fenp_size_of(x, s->o);
@@ -190,15 +166,6 @@ int fenp_gammas_at_once(int64_t rows, int gammas)
     return rows > SIDE_BY_SIDE ? 1 : gammas < threads ? gammas : threads;
 }
 
-/* Candidates and scores of one gamma, filled by whichever thread takes it. */
-typedef struct column {
-    fenp_kernel kernel;
-    fenp_setting *points; /* count                                     */
-    double *scores;       /* targets x count                           */
-    fen_status status;
-    fen_error err;
-} column;
-
 static void score_column(const search *s, column *c, const fenp_task *task)
 {
     const int count = settings_of(s);
@@ -208,9 +175,13 @@ static void score_column(const search *s, column *c, const fenp_task *task)
                                    .bias = s->o->bias };
     c->points = fenp_new(count, sizeof *c->points);
     c->scores = fenp_new(count, s->sample->targets * (int64_t)sizeof(double));
-    if (c->points && c->scores) {
+    c->errors = fenp_new(count, sizeof *c->errors);
+    if (c->points && c->scores && c->errors) {
         list_settings(s, &c->kernel, c->points);
-        c->status = compute_scores(s, &problem, c->points, count, c->scores, task, &c->err);
+        for (int l = 0; l < count; l++) c->errors[l] = NAN;
+        c->status = s->strategy->refits
+                        ? refit_scores(s, &problem, c, task, &c->err)
+                        : square_scores(s, &problem, c->points, count, c->scores, task, &c->err);
     } else
         c->status = fenp_no_memory(&c->err, 0, "the scores");
     if (c->status == FEN_OK) c->status = fenp_task_at(task, 1.0, &c->err);
@@ -252,7 +223,8 @@ static fen_status score_gammas(search *s, const double *gammas, int count, const
     for (int k = 0; k < count; k++) {
         if (status == FEN_OK && columns[k].status != FEN_OK)
             status = fenp_fail(err, columns[k].status, "%s", columns[k].err.message);
-        if (status == FEN_OK) record(s, &columns[k].kernel, columns[k].points, columns[k].scores);
+        if (status == FEN_OK) record(s, &columns[k]);
+        free(columns[k].errors);
         free(columns[k].points);
         free(columns[k].scores);
     }
@@ -268,7 +240,7 @@ static double best_gamma(const search *s) { return s->grid[s->best].gamma; }
 static fen_status run_round(search *s, double *gammas, int *count, int widen, const fenp_task *task,
                             fen_error *err)
 {
-    const double ratio = gamma_step(s->kernel.table, 1);
+    const double ratio = fenp_gamma_step(s->kernel.table, 1);
     s->count = 0, s->best = -1;
     fen_status status = score_gammas(s, gammas, *count, task, err);
     for (int extra = 0; widen && status == FEN_OK && extra < MOST_WIDENINGS; extra++) {
@@ -330,84 +302,121 @@ static fen_status search_grid(search *s, const fenp_sample *all, double *gammas,
     return status;
 }
 
-static fen_status choose(const fenp_sample *sample, const fen_options *o, const fen_kernel *kernel,
-                         const fenp_strategy *strategy, int always, fenp_chosen *out,
-                         const fenp_task *task, fen_error *err)
+/* The search itself; errors: see there, belongs to the caller. */
+static fen_status search_best(const fenp_sample *sample, const fen_options *o,
+                              const fenp_output *outputs, const fenp_strategy *strategy,
+                              double *gammas, fenp_chosen *chosen, double **errors,
+                              const fenp_task *task, fen_error *err)
 {
-    double gammas[MOST_GAMMAS];
-    int count;
-    fenp_chosen chosen = { .kernel = { kernel, { 0.0, o->degree, o->coef0 } } };
-    fen_status status = list_gammas(o, kernel, sample, strategy->gammas, gammas, &count, err);
-    if (status != FEN_OK) return status;
-    chosen.kernel.par.gamma = gammas[0];
-    if (!always && strategy->gammas == 1 && strategy->lambdas == 1 && strategy->powers == 1) {
-        double powers[FEN_VALUES_MAX];
-        fenp_list_powers(o, powers);
-        chosen.power = powers[0];
-        fenp_list_lambdas(o, &chosen.kernel, sample, 1, chosen.power, &chosen.lambda);
-        *out = chosen;
-        return FEN_OK;
-    }
-    search s = { .o = o, .strategy = strategy, .all = sample, .kernel = chosen.kernel };
-    s.grid = fenp_new(count + MOST_WIDENINGS, settings_of(&s) * (int64_t)sizeof *s.grid);
-    if (!s.grid) return fenp_no_memory(err, 0, "the grid");
-    status = search_grid(&s, sample, gammas, count, task, err);
+    search s = {
+        .o = o, .outputs = outputs, .strategy = strategy, .all = sample, .kernel = chosen->kernel
+    };
+    const int64_t most = (strategy->gammas + MOST_WIDENINGS) * (int64_t)settings_of(&s);
+    s.grid = fenp_new(most, sizeof *s.grid);
+    s.errors = fenp_new(most, sizeof *s.errors);
+    fen_status status = s.grid && s.errors
+                            ? search_grid(&s, sample, gammas, strategy->gammas, task, err)
+                            : fenp_no_memory(err, 0, "the grid");
     if (status != FEN_OK) {
         free(s.grid);
+        free(s.errors);
         return status;
     }
     const fenp_score *best = &s.grid[s.best];
-    chosen.kernel.par.gamma = best->gamma;
-    chosen.lambda = best->lambda;
-    chosen.power = best->power;
-    chosen.selection = (fenp_selection){
+    chosen->kernel.par.gamma = best->gamma;
+    chosen->lambda = best->lambda;
+    chosen->power = best->power;
+    chosen->selection = (fenp_selection){
         .rows = strategy->rows, .score = best->score, .count = s.count, .grid = s.grid
     };
-    strncpy(chosen.selection.kind, o->select, sizeof chosen.selection.kind - 1);
-    *out = chosen;
+    strncpy(chosen->selection.kind, o->select, sizeof chosen->selection.kind - 1);
+    *errors = s.errors;
     return FEN_OK;
 }
 
-fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fen_kernel *kernel,
-                       const fenp_strategy *strategy, fenp_chosen *out, const fenp_task *task,
-                       fen_error *err)
+/* always: the scores are wanted even where there is nothing to choose. */
+static fen_status choose(const fenp_sample *sample, const fen_options *o,
+                         const fenp_output *outputs, const fen_kernel *kernel,
+                         const fenp_strategy *strategy, int always, fenp_chosen *out,
+                         double **errors, const fenp_task *task, fen_error *err)
 {
-    return choose(sample, o, kernel, strategy, 0, out, task, err);
+    double gammas[MOST_GAMMAS], powers[FEN_VALUES_MAX];
+    fenp_chosen chosen = { .kernel = { kernel, { 0.0, o->degree, o->coef0 } } };
+    fen_status status = fenp_list_gammas(o, kernel, sample, strategy->gammas, gammas, err);
+    if (status != FEN_OK) return status;
+    chosen.kernel.par.gamma = gammas[0];
+    if (always || strategy->gammas > 1 || strategy->lambdas > 1 || strategy->powers > 1)
+        status = search_best(sample, o, outputs, strategy, gammas, &chosen, errors, task, err);
+    else {
+        fenp_list_powers(o, powers);
+        chosen.power = powers[0];
+        fenp_list_lambdas(o, outputs, &chosen.kernel, sample, 1, chosen.power, &chosen.lambda);
+    }
+    if (status == FEN_OK) *out = chosen;
+    return status;
+}
+
+fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fenp_output *outputs,
+                       const fen_kernel *kernel, const fenp_strategy *strategy, fenp_chosen *out,
+                       const fenp_task *task, fen_error *err)
+{
+    double *errors = NULL;
+    const fen_status status =
+        choose(sample, o, outputs, kernel, strategy, 0, out, &errors, task, err);
+    free(errors);
+    return status;
 }
 
 /* ---- fen_select: the table itself ------------------------------------------------------ */
 
+/* Error rates beside the scores of the points. */
+static int add_errors(json_t *out, const fenp_chosen *chosen, const double *errors)
+{
+    json_t *grid = json_object_get(out, "grid");
+    int failed = 0;
+    for (int64_t i = 0; i < chosen->selection.count && !isnan(errors[i]); i++)
+        failed |= json_object_set_new(json_array_get(grid, (size_t)i), "error_rate",
+                                      fenp_json_number(errors[i]));
+    return failed;
+}
+
 /* NULL: no memory */
 static json_t *table_json(const fenp_sample *sample, const fen_options *o,
-                          const fenp_chosen *chosen)
+                          const fenp_chosen *chosen, const double *errors)
 {
-    json_t *out = json_pack("{s:I, s:I, s:s}", "n", (json_int_t)sample->n, "d",
-                            (json_int_t)sample->p, "kernel", o->kernel);
+    json_t *out = json_pack("{s:I, s:I, s:I, s:s, s:s}", "n", (json_int_t)sample->n, "d",
+                            (json_int_t)sample->p, "outputs", (json_int_t)sample->targets, "loss",
+                            o->loss, "kernel", o->kernel);
     const int failed =
         json_object_set_new(out, "gamma", fenp_json_number(chosen->kernel.par.gamma)) |
         json_object_set_new(out, "lambda", fenp_json_number(chosen->lambda)) |
         json_object_set_new(out, "power", fenp_json_number(chosen->power)) |
-        fenp_selection_json(out, &chosen->selection);
+        fenp_selection_json(out, &chosen->selection) | add_errors(out, chosen, errors);
     if (!failed) return out;
     json_decref(out);
     return NULL;
 }
 
-static fen_status select_sample(const fenp_sample *sample, const fen_options *given,
-                                const fenp_task *task, char **json, fen_error *err)
+static fen_status select_sample(const fenp_sample *sample, const fen_options *o,
+                                const fenp_output *outputs, const fenp_task *task, char **json,
+                                fen_error *err)
 {
-    const fen_kernel *kernel = fenp_find_kernel(given->kernel);
-    fen_options o;
+    const fen_kernel *kernel = fenp_find_kernel(o->kernel);
+    const fenp_size size = fenp_size_of(sample, o);
     fenp_strategy strategy;
     fenp_chosen chosen = { 0 };
-    fen_status status = fenp_settle(given, sample, &o, err);
-    if (status != FEN_OK) return status;
-    const fenp_size size = fenp_size_of(sample, &o);
-    status = fenp_strategy_make(&o, kernel, fenp_find_loss(o.loss), &size, &strategy, err);
-    if (status == FEN_OK) status = fenp_strategy_fits(&strategy, &o, &size, err);
+    double *errors = NULL;
+    if (outputs[0].column < 0)
+        return fenp_fail(err, FEN_BAD_CALL, "one class has no held-out score to select by");
+    fen_status status =
+        fenp_strategy_make(o, kernel, fenp_find_loss(o->loss), &size, &strategy, err);
+    if (status == FEN_OK) status = fenp_strategy_fits(&strategy, o, &size, err);
     if (status == FEN_OK) status = fenp_check_kernel(kernel, sample, err);
-    if (status == FEN_OK) status = choose(sample, &o, kernel, &strategy, 1, &chosen, task, err);
-    if (status == FEN_OK) status = fenp_json_text(table_json(sample, &o, &chosen), json, err);
+    if (status == FEN_OK)
+        status = choose(sample, o, outputs, kernel, &strategy, 1, &chosen, &errors, task, err);
+    if (status == FEN_OK)
+        status = fenp_json_text(table_json(sample, o, &chosen, errors), json, err);
+    free(errors);
     free(chosen.selection.grid);
     return status;
 }
@@ -417,6 +426,7 @@ fen_status fen_select(const fen_table *table, const fen_options *o, const fen_ho
 {
     fenp_prep *prep = NULL;
     fenp_sample *sample = NULL;
+    fenp_settled settled = { 0 };
     fen_status status = fen_options_check(o, err);
     if (status == FEN_OK && strcmp(o->select, "none") == 0)
         status = fenp_fail(err, FEN_BAD_CALL,
@@ -425,8 +435,11 @@ fen_status fen_select(const fen_table *table, const fen_options *o, const fen_ho
     if (status != FEN_OK) return status;
     const fenp_threads before = fenp_threads_enter(o->threads);
     const fenp_task task = fenp_task_start(host, o->time_limit_seconds);
-    status = select_sample(sample, o, &task, json, err);
+    status = fenp_settle(o, prep, sample, &settled, err);
+    if (status == FEN_OK)
+        status = select_sample(sample, &settled.o, settled.output, &task, json, err);
     fenp_threads_leave(before);
+    fenp_settled_free(&settled);
     fenp_sample_free(sample);
     fenp_prep_free(prep);
     return status;

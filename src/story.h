@@ -86,6 +86,7 @@ typedef struct fenp_units {
     double log_deviation;          /* mean over the targets of log(standard deviation)  */
     double steepness;              /* of the loss that far off, over the deviation; 0:
                                       the square loss                                   */
+    double decades;                /* that the grid spans; not for the square loss      */
 } fenp_units;
 void       fenp_lambdas_by_units(const fen_options *o, const fenp_units *units, int wanted,
                                  double power, double *lambdas);

@@ -1,0 +1,123 @@
+/* candidates.c -- the values of gamma and lambda that are tried where none are given
+ *
+ * gamma: steps of 2 (its root for inverse lengths) around 1/(mean squared distance), or around
+ * 1/(mean x.x) for kernels of products.
+ * lambda, in units of kappa, the mean of k(x,x). Square loss: 25 values from 1e-11 to 10.
+ * Other losses: a function of size s is worth its norm to the rows while
+ *     2 lambda s^2/kappa  <=  s |v'|,      v' the slope of the loss at a residual of size s,
+ * so beyond kappa |v'| / (2 s) everything is shrunk away; s is the standard deviation of the
+ * target, or 1 for classes. 12 values from 1e-7 of that on (smooth losses of numbers, which
+ * follow noiseless data closely: 1e-9). For classes and 1000 rows that is C = 1e-3 to 1e4 in
+ * terms of LIBSVM.
+ * Other powers than 2: the lambdas that shrink a function of the size of the targets as much:
+ * lambda (2/m) N^(2-m) of power m does to a function of norm N what lambda of power 2 does;
+ * N is that of the (geometric mean of the) targets: s / sqrt(kappa). */
+#include <math.h>
+#include <string.h>
+
+#include "base/registry.h"
+#include "story.h"
+
+enum { SQUARE_GAMMAS = 10, LOW_STEP = -6, OTHER_LOW_STEP = -4 };
+enum { DECADES = 7, SMOOTH_DECADES = 9 }; /* of lambda */
+
+/* ---- gamma -------------------------------------------------------------------------- */
+
+static fen_status gamma_unit(const fen_kernel *kernel, const fenp_sample *s, double *unit,
+                             fen_error *err)
+{
+    if (kernel->basis != FEN_PRODUCT)
+        return fenp_gamma_mean(kernel, fenp_sample_inputs(s), s->w, unit, err);
+    double square = 0.0; /* products: so that gamma x.x is near 1 */
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t j = 0; j < s->p; j++)
+            square += s->w[i] * s->x[i * s->p + j] * s->x[i * s->p + j];
+    *unit = square > 0.0 ? 1.0 / square : 1.0;
+    return FEN_OK;
+}
+
+double fenp_gamma_step(const fen_kernel *kernel, int k)
+{
+    return pow(2.0, kernel->gamma_is_inverse_length ? 0.5 * k : k);
+}
+
+fen_status fenp_list_gammas(const fen_options *o, const fen_kernel *kernel, const fenp_sample *s,
+                            int wanted, double *gammas, fen_error *err)
+{
+    gammas[0] = 0.0;
+    if (!kernel->uses_gamma) return FEN_OK;
+    if (o->gamma.choice == FEN_GIVEN) {
+        memcpy(gammas, o->gamma.at, (size_t)wanted * sizeof(double));
+        return FEN_OK;
+    }
+    double unit;
+    const fen_status status = gamma_unit(kernel, s, &unit, err);
+    if (status != FEN_OK) return status;
+    const int low = wanted == 1 ? 0 : wanted < SQUARE_GAMMAS ? OTHER_LOW_STEP : LOW_STEP;
+    for (int k = 0; k < wanted; k++) gammas[k] = unit * fenp_gamma_step(kernel, low + k);
+    return FEN_OK;
+}
+
+/* ---- lambda ------------------------------------------------------------------------- */
+
+double fenp_target_variance(const fenp_sample *s, int64_t t)
+{
+    const double *y = s->y + t * s->n;
+    double mean = 0.0, sum = 0.0;
+    for (int64_t i = 0; i < s->n; i++) mean += s->w[i] * y[i];
+    for (int64_t i = 0; i < s->n; i++) sum += s->w[i] * (y[i] - mean) * (y[i] - mean);
+    return sum;
+}
+
+void fenp_lambdas_by_units(const fen_options *o, const fenp_units *u, int wanted, double power,
+                           double *lambdas)
+{
+    if (o->lambda.choice == FEN_GIVEN)
+        memcpy(lambdas, o->lambda.at, (size_t)wanted * sizeof(double));
+    else if (wanted == 1)
+        lambdas[0] = 1.0 / u->weight_sum;
+    else {
+        const double kappa = u->diagonal > 0.0 ? u->diagonal : 1.0;
+        const double log_norm = u->log_deviation - 0.5 * log(kappa);
+        const double least = u->steepness > 0.0 ? -u->decades : -11.0;
+        const double most = u->steepness > 0.0 ? 0.0 : 1.0;
+        double unit = u->steepness > 0.0 ? 0.5 * kappa * u->steepness : kappa;
+        if (power != 2.0) unit *= 2.0 / power * exp((2.0 - power) * log_norm);
+        for (int k = 0; k < wanted; k++)
+            lambdas[k] = unit * pow(10.0, least + (most - least) * k / (wanted - 1));
+    }
+}
+
+/* |v'| / size at a residual of that size, the larger of both signs; where a loss has no slope
+ * there (all within the tube) or no finite one, 1 / size. */
+static double steepness(const fen_loss *loss, double par, double size)
+{
+    double most = 0.0;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        double low, high;
+        loss->slopes(sign * size, 0.0, &par, &low, &high);
+        most = fmax(most, fmax(fabs(low), fabs(high)));
+    }
+    return (most > 0.0 && isfinite(most) ? most : 1.0) / size;
+}
+
+/* Square loss: outputs are not looked at. Classes: the labels are of size 1. */
+void fenp_list_lambdas(const fen_options *o, const fenp_output *outputs, const fenp_kernel *kernel,
+                       const fenp_sample *all, int wanted, double power, double *lambdas)
+{
+    const fen_loss *loss = fenp_find_loss(o->loss);
+    const int square = strcmp(loss->name, "square") == 0;
+    fenp_units u = { .weight_sum = all->weight_sum };
+    double log_steepness = 0.0;
+    u.diagonal = fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(all), all->w);
+    for (int64_t t = 0; t < all->targets; t++) {
+        const double variance = loss->labels == FEN_SIGNS ? 1.0 : fenp_target_variance(all, t);
+        const double size = variance > 0.0 ? sqrt(variance) : 1.0;
+        u.log_deviation += log(size) / (double)all->targets;
+        if (!square)
+            log_steepness += log(steepness(loss, outputs[t].par, size)) / (double)all->targets;
+    }
+    u.steepness = square ? 0.0 : exp(log_steepness);
+    u.decades = loss->smoothness > 0.0 && loss->labels == FEN_NUMBERS ? SMOOTH_DECADES : DECADES;
+    fenp_lambdas_by_units(o, &u, wanted, power, lambdas);
+}
