@@ -115,17 +115,20 @@ static int read_weight(void *user, const char *item, int64_t length)
     int64_t cut = length - 1;
     double weight;
     while (cut >= 0 && item[cut] != '=') cut--;
-    if (cut < 0 || !fenp_parse_fraction(item + cut + 1, length - cut - 1, &weight) ||
-        !(weight > 0) || !isfinite(weight)) {
+    int64_t label = cut, number = cut + 1; /* ends there, begins there: blanks are left out */
+    while (label > 0 && item[label - 1] == ' ') label--;
+    while (number < length && item[number] == ' ') number++;
+    if (cut < 0 || !fenp_parse_fraction(item + number, length - number, &weight) || !(weight > 0) ||
+        !isfinite(weight)) {
         r->status = fenp_fail(r->err, FEN_BAD_CALL,
                               "--class-weights must be balanced or LABEL=WEIGHT,LABEL=WEIGHT with "
                               "weights greater than 0, not \"%.*s\"",
                               (int)(length < 60 ? length : 60), item);
         return 1;
     }
-    const int64_t k = fenp_prep_class(r->prep, item, cut);
+    const int64_t k = fenp_prep_class(r->prep, item, label);
     if (k < 0)
-        r->status = unknown_label(r->prep, item, (int)cut, r->err);
+        r->status = unknown_label(r->prep, item, (int)label, r->err);
     else
         r->weights[k] = weight;
     return r->status != FEN_OK;

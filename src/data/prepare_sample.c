@@ -47,9 +47,7 @@ static fen_status read_class(const fenp_prep *prep, const fenp_binding *b, const
         return bad_cell(b->table, row, prep->target[0], "(the target) is infinite", err);
     *y = fenp_class_code(codes, cell);
     *usable = !isnan(*y);
-    return *y >= 0.0 || isnan(*y)
-               ? FEN_OK
-               : bad_cell(b->table, row, prep->target[0], "(the target) is of no known class", err);
+    return FEN_OK;
 }
 
 /* Targets of row to y (one per target); *usable: none is missing. */
@@ -122,6 +120,8 @@ static fen_status collect(const fenp_prep *prep, const fenp_binding *b, const fe
         s->dropped_missing += !usable;
         s->dropped_weightless += usable && !weighted;
         if (!usable || !weighted) continue;
+        if (prep->class_count > 0 && y[s->n] < 0.0)
+            return bad_cell(b->table, i, prep->target[0], "(the target) is of no known class", err);
         s->w[s->n] = weight;
         sum += weight;
         pick[s->n++] = i;

@@ -31,9 +31,17 @@ static void use(const fen_model *m)
     fen_view raw = { x, ROWS, m->prep->inputs, m->prep->inputs };
     fen_status status = fen_predict(m, raw, scores, NULL);
     if (status != FEN_OK && status != FEN_BAD_DATA && status != FEN_BAD_CALL) abort();
+    const int64_t classes = fen_model_classes(m);
+    double *laws = calloc((size_t)(ROWS * classes + 1), sizeof *laws);
+    int64_t codes[ROWS];
+    status = fen_decide(m, scores, ROWS, codes, fen_model_has_probabilities(m) ? laws : NULL, NULL);
+    if (!laws || (status != FEN_OK && status != FEN_BAD_CALL)) abort();
+    for (int i = 0; classes > 0 && i < ROWS; i++)
+        if (!fen_model_class(m, codes[i])) abort();
     fen_text_free(json);
     free(x);
     free(scores);
+    free(laws);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

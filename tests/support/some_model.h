@@ -13,17 +13,29 @@
 #include "model/model.h"
 
 enum { SOME_ROWS = 5 };
+typedef enum some_task { NUMBERS, TWO, REST, PAIRS, ONE_CLASS, QUANTILES } some_task;
 typedef struct some_kind {
     const char *kernel;
     int64_t targets;
     int selected, bias;
     int64_t columns;           /* of random features; 0: the exact kernel */
+    some_task task;
+    const char *loss, *name;   /* name: of the file among the seeds; NULL: the kernel's */
 } some_kind;
 static const some_kind some_kinds[] = {
-    { "gaussian", 1, 1, 1, 0 }, { "linear", 2, 0, 1, 0 },      { "polynomial", 2, 1, 0, 0 },
-    { "laplace1", 1, 0, 0, 0 }, { "precomputed", 1, 0, 1, 0 }, { "matern32", 2, 1, 1, 8 },
+    { "gaussian", 1, 1, 1, 0, NUMBERS, "square", NULL },
+    { "linear", 2, 0, 1, 0, NUMBERS, "square", NULL },
+    { "polynomial", 2, 1, 0, 0, NUMBERS, "square", NULL },
+    { "laplace1", 1, 0, 0, 0, NUMBERS, "square", NULL },
+    { "precomputed", 1, 0, 1, 0, NUMBERS, "square", NULL },
+    { "gaussian", 1, 1, 1, 0, TWO, "hinge", "two" },
+    { "linear", 3, 0, 1, 0, REST, "logistic", "rest" },
+    { "gaussian", 3, 0, 1, 0, PAIRS, "sqhinge", "pairs" },
+    { "matern52", 1, 0, 0, 0, ONE_CLASS, "hinge", "one-class" },
+    { "gaussian", 2, 0, 1, 0, QUANTILES, "pinball", "quantiles" },
+    { "matern32", 2, 1, 1, 8, NUMBERS, "square", NULL },
 };
-enum { SOME_KINDS = sizeof some_kinds / sizeof *some_kinds };
+enum { SOME_KINDS = sizeof some_kinds / sizeof *some_kinds, SOME_TWO = 5, SOME_PAIRS = 7 };
 
 /* age (with gaps), size, colour (text), zone (constant): age, age is missing, size,
  * colour = red, colour = blue, colour = other. */
@@ -64,12 +76,61 @@ static inline double *some_numbers(int64_t count, uint64_t stream)
     return at;
 }
 
+static inline int64_t some_columns(const some_kind *kind)
+{
+    return kind->task == NUMBERS ? kind->targets : kind->task != ONE_CLASS;
+}
+
+static inline void some_classes(fenp_prep *prep, int64_t count)
+{
+    static const char *const labels[] = { "a, \"b\"", "gr\xc3\xbcn", "no" };
+    prep->class_count = count;
+    prep->classes = fenp_new(count, sizeof *prep->classes);
+    prep->class_rows = fenp_new(count, sizeof *prep->class_rows);
+    for (int64_t k = 0; k < count; k++) {
+        prep->classes[k] = fenp_strdup(labels[k]);
+        prep->class_rows[k] = k + 1;
+    }
+}
+
+static inline void some_outputs(fen_model *m, const some_kind *kind)
+{
+    static const fenp_output rest[] = { { 0, 0, -1, 0, { 0, 0 } },
+                                        { 0, 1, -1, 0, { 0, 0 } },
+                                        { 0, 2, -1, 0, { 0, 0 } } };
+    static const fenp_output pairs[] = { { 0, 1, 0, 0, { -1.5, 0.25 } },
+                                         { 0, 2, 0, 0, { -0.1, 0 } },
+                                         { 0, 2, 1, 0, { -3, -1 } } };
+    static const fenp_output one = { -1, -1, -1, 0.75, { 0, 0 } };
+    static const fenp_output quantiles[] = { { 0, -1, -1, 0.1, { 0, 0 } },
+                                             { 0, -1, -1, 0.9, { 0, 0 } } };
+    static const fenp_output two = { 0, 1, 0, 1, { 0, 0 } };
+    const fenp_output *of[] = { m->output, &two, rest, pairs, &one, quantiles };
+    if (kind->task != NUMBERS)
+        memcpy(m->output, of[kind->task], (size_t)m->targets * sizeof *m->output);
+    if (kind->task == PAIRS) m->class_weights = some_numbers(3, 9);
+    for (int64_t k = 0; k < 3 && m->class_weights; k++)
+        m->class_weights[k] = 0.5 + fabs(m->class_weights[k]);
+    if (m->prep->class_count) m->train_error = 0.2;
+    if (kind->task == ONE_CLASS) m->nu = 0.3, m->train_error = 0.4;
+    if (kind->task == QUANTILES) m->crossing = 0;
+}
+
+/* Rows 0, 2, 3 of five. */
+static inline void some_support(fen_model *m)
+{
+    m->support = fenp_new(3, sizeof *m->support);
+    m->support[0] = 0, m->support[1] = 2, m->support[2] = 3;
+    m->kept = 3;
+}
+
 static inline void some_arrays(fen_model *m, const some_kind *kind)
 {
     int linear = strcmp(kind->kernel, "linear") == 0;
     int square = strcmp(kind->kernel, "precomputed") == 0;
+    if (kind->task == TWO || kind->task == REST) some_support(m);
     free(m->dual), free(m->offset);
-    m->dual = kind->columns ? NULL : some_numbers(m->targets * m->n, 1);
+    m->dual = kind->columns ? NULL : some_numbers(m->targets * m->kept, 1);
     m->offset = some_numbers(m->targets, 2);
     for (int64_t t = 0; t < m->targets; t++) {
         if (!kind->bias) m->offset[t] = 0;
@@ -78,7 +139,7 @@ static inline void some_arrays(fen_model *m, const some_kind *kind)
                                                t ? FEN_VERDICT_STALLED : FEN_VERDICT_OPTIMAL };
     }
     if (linear) m->weights = some_numbers(m->targets * m->p, 3);
-    if (!linear && !square && !kind->columns) m->inputs = some_numbers(m->n * m->p, 4);
+    if (!linear && !square && !kind->columns) m->inputs = some_numbers(m->kept * m->p, 4);
     if (!kind->columns) return;
     fenp_fourier_draw(&m->approx, &m->kernel, m->p, m->seed, m->frequencies);
     for (int64_t i = 0; i < m->targets * kind->columns; i++)
@@ -89,8 +150,10 @@ static inline fen_model *some_model(const some_kind *kind)
 {
     int square = strcmp(kind->kernel, "precomputed") == 0;
     fenp_prep *prep = square ? some_square_preparation(kind->targets)
-                             : some_preparation(kind->targets);
-    for (int64_t t = 0; t < kind->targets; t++) prep->target[t] = fenp_strdup(t ? "y2" : "y1");
+                             : some_preparation(some_columns(kind));
+    if (kind->task == TWO) some_classes(prep, 2);
+    if (kind->task == REST || kind->task == PAIRS) some_classes(prep, 3);
+    for (int64_t t = 0; t < some_columns(kind); t++) prep->target[t] = fenp_strdup(t ? "y2" : "y1");
     strcpy(prep->scaling, square ? "none" : "standard");
     fenp_prep_count(prep);
     const fenp_approx approx = { kind->columns, 1 };
@@ -99,13 +162,14 @@ static inline fen_model *some_model(const some_kind *kind)
                       : fenp_model_new(SOME_ROWS, prep->features, kind->targets);
     m->seed = kind->columns ? 12345 : 0;
     m->prep = prep;
-    m->loss = fenp_find_loss("square");
+    m->loss = fenp_find_loss(kind->loss);
     m->kernel = (fenp_kernel){ fenp_find_kernel(kind->kernel), { 0.1, 3, 1.0 / 3 } };
     m->lambda = 1e-3 / 3, m->power = 2, m->tolerance = 1e-6, m->bias = kind->bias;
     m->hash = 0xfedcba9876543210u;
     m->seconds = 0.125;
     snprintf(m->method, sizeof m->method, "cholesky");
     snprintf(m->note, sizeof m->note, "1 column left out (zone): \"constant\"\n");
+    some_outputs(m, kind);
     some_arrays(m, kind);
     if (kind->selected) {
         m->selection = (fenp_selection){ "kfold:10", 4, 0.75, 3, fenp_new(3, sizeof(fenp_score)) };

@@ -108,9 +108,18 @@ static void same_model(const fen_model *a, const fen_model *b)
     same_array(x, y, 5);
     assert_int_equal(a->bias, b->bias);
     assert_true(a->hash == b->hash && a->n == b->n && a->p == b->p && a->targets == b->targets);
-    same_array(a->inputs, b->inputs, a->n * a->p);
+    assert_int_equal(a->kept, b->kept);
+    assert_memory_equal(a->output, b->output, (size_t)a->targets * sizeof *a->output);
+    same_array(a->class_weights, b->class_weights, a->prep->class_count);
+    assert_int_equal(a->support != NULL, b->support != NULL);
+    if (a->support)
+        assert_memory_equal(a->support, b->support, (size_t)a->kept * sizeof *a->support);
+    same_array(&a->nu, &b->nu, 1);
+    assert_true(a->train_error == b->train_error || isnan(a->train_error + b->train_error));
+    assert_true(a->crossing == b->crossing || isnan(a->crossing + b->crossing));
+    same_array(a->inputs, b->inputs, a->kept * a->p);
     same_array(a->weights, b->weights, a->targets * a->p);
-    same_array(a->dual, b->dual, a->targets * a->n);
+    same_array(a->dual, b->dual, a->targets * a->kept);
     assert_true(a->seed == b->seed && a->approx.columns == b->approx.columns &&
                 a->approx.orthogonal == b->approx.orthogonal);
     same_array(a->frequencies, b->frequencies, a->approx.columns / 2 * a->p);
@@ -284,10 +293,10 @@ static void flat_metadata(json_t *h)
 {
     json_object_set_new(h, "__metadata__", json_string("fenchel-model-1"));
 }
-static void newer(json_t *h) { set(h, "format", "fenchel-model-3"); }
+static void newer(json_t *h) { set(h, "format", "fenchel-model-4"); }
 static void older(json_t *h) { set(h, "format", "fenchel-model-1"); }
 static void new_kernel(json_t *h) { set(h, "kernel", "quantum"); }
-static void new_loss(json_t *h) { set(h, "loss", "huber"); }
+static void new_loss(json_t *h) { set(h, "loss", "quantum"); }
 static void no_kernel(json_t *h) { drop(h, "kernel"); }
 static void zero_lambda(json_t *h) { set(h, "lambda", "0"); }
 static void nan_lambda(json_t *h) { set(h, "lambda", "nan"); }
@@ -370,7 +379,7 @@ static void damaged_headers_get_their_sentence(void **state)
         { newer, "needs a newer fenchel" },
         { older, "fit the model anew" },
         { new_kernel, "kernel \"quantum\": it needs a newer fenchel" },
-        { new_loss, "loss \"huber\": it needs a newer fenchel" },
+        { new_loss, "loss \"quantum\": it needs a newer fenchel" },
         { no_kernel, "damaged: the header" },
         { zero_lambda, "damaged: lambda" },
         { nan_lambda, "damaged: lambda" },
@@ -418,6 +427,128 @@ static void damaged_headers_get_their_sentence(void **state)
             fail_msg("case %zu wants \"%s\": %s", i, cases[i].words, err.message);
     }
     assert_int_equal(load_edited(&some_kinds[1], linear_by_name, &err), FEN_BAD_DATA);
+}
+
+/* ---- damaged outputs -------------------------------------------------------------------- */
+
+static void no_outputs(json_t *h) { json_object_del(h, "outputs"); }
+static void no_support_rows(json_t *h) { drop(h, "rows"); }
+static void few_rows(json_t *h) { set(h, "rows", "2"); }
+static void rows_below_the_support(json_t *h) { set(h, "rows", "3"); }
+static void minus_nu(json_t *h) { set(h, "nu", "-1"); }
+static void as_before(json_t *h) { set(h, "format", "fenchel-model-2"); }
+static void precomputed_support(json_t *h) { set(h, "kernel", "precomputed"); }
+
+static void prepare_anew(json_t *h, const char *key, json_t *value)
+{
+    const json_t *metadata = json_object_get(h, "__metadata__");
+    json_t *inner =
+        json_loads(json_string_value(json_object_get(metadata, "preparation")), 0, NULL);
+    json_object_set_new(inner, key, value);
+    char *text = json_dumps(inner, JSON_COMPACT);
+    set(h, "preparation", text);
+    free(text);
+    json_decref(inner);
+}
+static void one_label(json_t *h) { prepare_anew(h, "classes", json_pack("[s]", "a")); }
+static void three_labels(json_t *h)
+{
+    prepare_anew(h, "classes", json_pack("[s,s,s]", "a", "b", "c"));
+    prepare_anew(h, "class_rows", json_pack("[i,i,i]", 1, 2, 3));
+}
+static void number_label(json_t *h) { prepare_anew(h, "classes", json_pack("[s,i]", "a", 1)); }
+static void no_counts(json_t *h) { prepare_anew(h, "class_rows", json_pack("[i]", 1)); }
+static void no_targets(json_t *h)
+{
+    prepare_anew(h, "targets", json_array());
+    prepare_anew(h, "classes", NULL);
+}
+
+static void damaged_classes_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*edit)(json_t *);
+        const char *words;
+    } cases[] = {
+        { no_outputs, "damaged: " },
+        { no_support_rows, "damaged: rows" },
+        { few_rows, "damaged: rows" },
+        { rows_below_the_support, "not an ascending list of rows" },
+        { minus_nu, "damaged: nu" },
+        { as_before, "holds an array that such a model lacks" },
+        { precomputed_support, "damaged: support" },
+        { one_label, "two to 1000" },
+        { three_labels, "not those of the classes" },
+        { number_label, "a class is not a text" },
+        { no_counts, "counted by classes" },
+        { no_targets, "two to 1000" },
+    };
+    fen_error err;
+    assert_int_equal(load_edited(&some_kinds[SOME_TWO], nothing, &err), FEN_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (load_edited(&some_kinds[SOME_TWO], cases[i].edit, &err) != FEN_BAD_DATA)
+            fail_msg("case %zu is accepted", i);
+        if (!strstr(err.message, cases[i].words))
+            fail_msg("case %zu wants \"%s\": %s", i, cases[i].words, err.message);
+    }
+}
+
+/* A number of the array of this name is changed. */
+static fen_status load_changed(const some_kind *kind, const char *name, int64_t at, double value,
+                               fen_error *err)
+{
+    bytes b = saved(kind);
+    uint64_t length;
+    memcpy(&length, b.at, 8);
+    json_t *header = json_loadb((char *)b.at + 8, length, 0, NULL);
+    const json_t *offsets = json_object_get(json_object_get(header, name), "data_offsets");
+    const int64_t from = json_integer_value(json_array_get(offsets, 0));
+    memcpy(b.at + 8 + length + from + 8 * at, &value, 8);
+    write_bytes(b.at, b.size);
+    free(b.at);
+    json_decref(header);
+    return try_load(err);
+}
+
+static void changed_outputs_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int kind;
+        const char *name;
+        int64_t at;
+        double value;
+        const char *words;
+    } cases[] = {
+        { SOME_TWO, "outputs", 0, 1, "not those of the classes" },
+        { SOME_TWO, "outputs", 1, 0, "not those of the classes" },
+        { SOME_TWO, "outputs", 1, 0.5, "not those of the classes" },
+        { SOME_TWO, "outputs", 2, -1, "not those of the classes" },
+        { SOME_TWO, "outputs", 3, -1, "parameter of the loss" },
+        { SOME_TWO, "outputs", 4, INFINITY, "not finite" },
+        { SOME_TWO, "support", 0, 2, "ascending" },
+        { SOME_TWO, "support", 2, 5, "ascending" },
+        { SOME_TWO, "support", 1, 1e300, "ascending" },
+        { SOME_TWO, "support", 0, -1, "ascending" },
+        { SOME_PAIRS, "outputs", 1, 2, "not those of the classes" },
+        { SOME_PAIRS, "outputs", 2, -1, "not those of the classes" },
+        { SOME_PAIRS, "class_weights", 0, 0, "class weights" },
+        { SOME_PAIRS, "class_weights", 1, -2, "class weights" },
+        { 6, "outputs", 1, 1, "not those of the classes" },
+        { 8, "outputs", 0, 0, "not those of one class" },
+        { 9, "outputs", 0, 1, "not those of the targets" },
+        { 9, "outputs", 1, 0, "not those of the targets" },
+        { 9, "outputs", 3, 2, "parameter of the loss" },
+    };
+    fen_error err;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const some_kind *kind = &some_kinds[cases[i].kind];
+        if (load_changed(kind, cases[i].name, cases[i].at, cases[i].value, &err) != FEN_BAD_DATA)
+            fail_msg("case %zu is accepted", i);
+        if (!strstr(err.message, cases[i].words))
+            fail_msg("case %zu wants \"%s\": %s", i, cases[i].words, err.message);
+    }
 }
 
 static void no_approx(json_t *h) { drop(h, "approx"); }
@@ -523,9 +654,9 @@ static double definition(const fen_model *m, const double *x, int64_t t)
     }
     if (half) return sum;
     for (int64_t j = 0; m->weights && j < m->p; j++) sum += m->weights[t * m->p + j] * x[j];
-    for (int64_t i = 0; !m->weights && i < m->n; i++) {
+    for (int64_t i = 0; !m->weights && i < m->kept; i++) {
         double k = m->inputs ? fenp_kernel_pair(&m->kernel, m->inputs + i * m->p, x, m->p) : x[i];
-        sum += m->coef_scale[t] * m->dual[t * m->n + i] * k;
+        sum += m->coef_scale[t] * m->dual[t * m->kept + i] * k;
     }
     return sum;
 }
@@ -536,7 +667,7 @@ static void scores_follow_the_definition(void **state)
     enum { ROWS = 7 };
     for (int k = 0; k < SOME_KINDS; k++) {
         fen_model *m = some_model(&some_kinds[k]);
-        double *x = some_numbers(ROWS * m->p, 6), scores[ROWS * 2];
+        double *x = some_numbers(ROWS * m->p, 6), scores[ROWS * 3];
         assert_int_equal(fenp_model_scores(m, x, ROWS, scores, NULL, NULL), FEN_OK);
         for (int64_t i = 0; i < ROWS; i++)
             for (int64_t t = 0; t < m->targets; t++) {
@@ -598,17 +729,19 @@ static void every_description_has_its_keys(void **state)
 {
     (void)state;
     static const char *const keys[] = {
-        "n",       "d",      "inputs",    "loss",         "kernel",  "gamma",
-        "lambda",  "power",  "lambda2",   "bias",         "norm",    "primal",
-        "dual",    "gap",    "objective", "relative_gap", "verdict", "stationarity",
-        "null",    "method", "mean_loss", "train_rmse",   "seconds", "tolerance",
-        "targets", "note",   "hash",      "version"
+        "n",       "d",      "inputs",     "loss",         "kernel",  "gamma",
+        "lambda",  "power",  "lambda2",    "bias",         "norm",    "primal",
+        "dual",    "gap",    "objective",  "relative_gap", "verdict", "stationarity",
+        "null",    "method", "mean_loss",  "train_rmse",   "seconds", "tolerance",
+        "targets", "note",   "hash",       "version",      "task",    "loss_parameter",
+        "outputs", "nu",     "train_error"
     };
     for (int k = 0; k < SOME_KINDS; k++) {
         json_t *json = described(&some_kinds[k]);
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
             if (!json_object_get(json, keys[i])) fail_msg("no %s", keys[i]);
         assert_int_equal(json_object_get(json, "grid") != NULL, some_kinds[k].selected);
+        assert_int_equal(json_array_size(json_object_get(json, "outputs")), some_kinds[k].targets);
         json_decref(json);
     }
 }
@@ -634,6 +767,36 @@ static void a_description_tells_the_model(void **state)
     json = described(&some_kinds[2]);
     assert_true(json_is_null(json_object_get(json, "bias")));
     assert_true(number(json, "degree") == 3 && number(json, "coef0") == 1.0 / 3);
+    json_decref(json);
+}
+
+static void a_description_tells_the_classes(void **state)
+{
+    (void)state;
+    json_t *json = described(&some_kinds[SOME_TWO]);
+    assert_string_equal(json_string_value(json_object_get(json, "task")), "classification");
+    assert_true(number(json, "support") == 3 && number(json, "train_error") == 0.2);
+    assert_true(number(json, "loss_parameter") == 1);
+    assert_true(json_is_false(json_object_get(json, "probabilities")));
+    const json_t *second = json_array_get(json_object_get(json, "classes"), 1);
+    assert_string_equal(json_string_value(json_object_get(second, "label")), "gr\xc3\xbcn");
+    assert_true(number(second, "rows") == 2 && number(second, "weight") == 1);
+    json_decref(json);
+    json = described(&some_kinds[SOME_PAIRS]);
+    const json_t *output = json_array_get(json_object_get(json, "outputs"), 1);
+    assert_string_equal(json_string_value(json_object_get(output, "plus")), "no");
+    assert_string_equal(json_string_value(json_object_get(output, "minus")), "a, \"b\"");
+    assert_true(json_is_true(json_object_get(json, "probabilities")));
+    json_decref(json);
+    json = described(&some_kinds[8]);
+    assert_string_equal(json_string_value(json_object_get(json, "task")), "one-class");
+    assert_true(number(json, "nu") == 0.3 && number(json, "loss_parameter") == 0.75);
+    assert_non_null(strstr(json_string_value(json_object_get(json, "objective")),
+                           "(margin free at the price 0.3)"));
+    json_decref(json);
+    json = described(&some_kinds[9]);
+    assert_non_null(strstr(json_string_value(json_object_get(json, "objective")), " 0.1, 0.9)"));
+    assert_true(number(json, "crossing") == 0);
     json_decref(json);
 }
 
@@ -687,14 +850,114 @@ static void getters_stay_inside(void **state)
     fen_model_free(m);
 }
 
+/* ---- support and decisions ---------------------------------------------------------------- */
+
+static void packing_keeps_the_predictions(void **state)
+{
+    (void)state;
+    enum { ROWS = 4 };
+    for (int k = 0; k < 2; k++) { /* a kernel of rows, and a linear one */
+        fen_model *m = some_model(&some_kinds[k]);
+        double *x = some_numbers(m->n * m->p, 4), *at = some_numbers(ROWS * m->p, 6);
+        double before[ROWS * 2], after[ROWS * 2];
+        free(m->inputs);
+        m->inputs = NULL;
+        fen_error err;
+        assert_int_equal(fenp_model_pack_support(m, x, &err), FEN_OK);
+        assert_null(m->support); /* every row has a coefficient */
+        assert_null(m->inputs);
+        for (int64_t t = 0; t < m->targets; t++) m->dual[t * m->n + 1] = m->dual[t * m->n + 4] = 0;
+        if (m->targets == 2) m->dual[4] = 1; /* one target is enough */
+        if (!m->weights) m->inputs = fenp_new(m->n * m->p, sizeof(double));
+        if (!m->weights) memcpy(m->inputs, x, (size_t)(m->n * m->p) * sizeof(double));
+        assert_int_equal(fenp_model_scores(m, at, ROWS, before, NULL, NULL), FEN_OK);
+        assert_int_equal(fenp_model_pack_support(m, x, &err), FEN_OK);
+        assert_int_equal(m->kept, m->targets == 2 ? 4 : 3);
+        assert_int_equal(m->support[1], 2);
+        assert_int_equal(fenp_model_scores(m, at, ROWS, after, NULL, NULL), FEN_OK);
+        for (int64_t i = 0; i < ROWS * m->targets; i++)
+            assert_true(fabs(before[i] - after[i]) <= 1e-13 * (1 + fabs(before[i])));
+        free(x);
+        free(at);
+        fen_model_free(m);
+    }
+    fen_model *m = some_model(&some_kinds[0]);
+    memset(m->dual, 0, (size_t)m->n * sizeof *m->dual);
+    double *x = m->inputs;
+    m->inputs = NULL;
+    assert_int_equal(fenp_model_pack_support(m, x, NULL), FEN_OK);
+    assert_int_equal(m->kept, 1); /* of nothing a row stays */
+    free(x);
+    fen_model_free(m);
+}
+
+static void decisions_and_probabilities(void **state)
+{
+    (void)state;
+    int64_t codes[2];
+    double p[6];
+    fen_error err;
+    fen_model *m = some_model(&some_kinds[SOME_TWO]);
+    assert_int_equal(fen_model_classes(m), 2);
+    assert_string_equal(fen_model_class(m, 0), "a, \"b\"");
+    assert_null(fen_model_class(m, 2));
+    assert_int_equal(fen_decide(m, (const double[]){ 0.5, -0.5 }, 2, codes, NULL, &err), FEN_OK);
+    assert_true(codes[0] == 1 && codes[1] == 0);
+    assert_int_equal(fen_decide(m, (const double[]){ 0.5 }, 1, codes, p, &err), FEN_BAD_CALL);
+    assert_non_null(strstr(err.message, "--probability"));
+    m->output[0].sigmoid[0] = -2;
+    assert_int_equal(fen_decide(m, (const double[]){ 0.5 }, 1, codes, p, &err), FEN_OK);
+    assert_true(fabs(p[1] - 1 / (1 + exp(-1))) < 1e-15 && fabs(p[0] + p[1] - 1) < 1e-15);
+    fen_model_free(m);
+    m = some_model(&some_kinds[6]); /* logistic, one against the rest */
+    const double scores[] = { -1, 2, 0.5, -800, -900, -1000 };
+    assert_int_equal(fen_decide(m, scores, 2, codes, p, &err), FEN_OK);
+    assert_true(codes[0] == 1 && codes[1] == 0);
+    const double sum = 1 / (1 + exp(1)) + 1 / (1 + exp(-2)) + 1 / (1 + exp(-0.5));
+    assert_true(fabs(p[1] - 1 / (1 + exp(-2)) / sum) < 1e-15);
+    assert_true(p[3] == 1 && p[4] == 0 && p[5] == 0);
+    fen_model_free(m);
+    m = some_model(&some_kinds[SOME_PAIRS]);
+    assert_int_equal(fen_decide(m, (const double[]){ 2, 3, -4 }, 1, codes, p, &err), FEN_OK);
+    assert_int_equal(codes[0], 1);
+    assert_true(p[1] > p[0] && fabs(p[0] + p[1] + p[2] - 1) < 1e-12);
+    fen_model_free(m);
+    m = some_model(&some_kinds[8]);
+    assert_int_equal(fen_model_classes(m), 0);
+    assert_int_equal(fen_decide(m, (const double[]){ 0.5, -0.5 }, 2, codes, NULL, &err), FEN_OK);
+    assert_true(codes[0] == 1 && codes[1] == -1);
+    assert_string_equal(fen_model_target_name(m, 0), "one class");
+    fen_model_free(m);
+    m = some_model(&some_kinds[0]);
+    assert_int_equal(fen_decide(m, scores, 1, codes, NULL, &err), FEN_BAD_CALL);
+    fen_model_free(m);
+}
+
+/* Models of the format before this one are read as they were. */
+static void format_2_is_still_read(void **state)
+{
+    (void)state;
+    fen_model *m = NULL, *now = some_model(&some_kinds[0]);
+    fen_error err;
+    if (fen_model_load("tests/fuzz/corpus/model/format-2", &m, &err)) fail_msg("%s", err.message);
+    same_model(now, m);
+    fen_model_free(m);
+    fen_model_free(now);
+}
+
 /* ---- the seeds of the fuzzer ------------------------------------------------------------ */
+
+static const char *seed_name(const some_kind *kind)
+{
+    return kind->name ? kind->name : kind->kernel;
+}
 
 static int write_seeds(const char *folder)
 {
     int failed = 0;
     for (int k = 0; k < SOME_KINDS; k++) {
         fen_model *m = some_model(&some_kinds[k]);
-        snprintf(path, sizeof path, "%s/%s", folder, some_kinds[k].kernel);
+        snprintf(path, sizeof path, "%s/%s", folder, seed_name(&some_kinds[k]));
         failed |= fen_model_save(m, path, NULL) != FEN_OK;
         fen_model_free(m);
     }
@@ -709,7 +972,7 @@ static void the_seeds_of_the_fuzzer_are_models(void **state)
         char seed[256];
         fen_error err;
         fen_model *m = NULL;
-        snprintf(seed, sizeof seed, "tests/fuzz/corpus/model/%s", some_kinds[k].kernel);
+        snprintf(seed, sizeof seed, "tests/fuzz/corpus/model/%s", seed_name(&some_kinds[k]));
         if (fen_model_load(seed, &m, &err) != FEN_OK)
             fail_msg("%s; write them anew: test_unit_model tests/fuzz/corpus/model", err.message);
         fen_model_free(m);
@@ -728,6 +991,8 @@ int main(int count, char **words)
         cmocka_unit_test(every_changed_byte_of_the_header_is_survived),
         cmocka_unit_test(damaged_headers_get_their_sentence),
         cmocka_unit_test(damaged_features_are_refused),
+        cmocka_unit_test(damaged_classes_are_refused),
+        cmocka_unit_test(changed_outputs_are_refused),
         cmocka_unit_test(numbers_that_are_none_are_refused),
         cmocka_unit_test(other_files_are_not_models),
         cmocka_unit_test(scores_follow_the_definition),
@@ -736,6 +1001,10 @@ int main(int count, char **words)
         cmocka_unit_test(a_description_tells_the_model),
         cmocka_unit_test(linear_coefficients_are_those_of_the_file),
         cmocka_unit_test(getters_stay_inside),
+        cmocka_unit_test(a_description_tells_the_classes),
+        cmocka_unit_test(packing_keeps_the_predictions),
+        cmocka_unit_test(decisions_and_probabilities),
+        cmocka_unit_test(format_2_is_still_read),
         cmocka_unit_test(the_seeds_of_the_fuzzer_are_models),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
