@@ -4,18 +4,22 @@
 #include <string.h>
 #include "report.h"
 
-/* Several targets: their squared errors are divided by their variances, then averaged. */
-static void name_score(grid *g, const char *kind, const char *loss, int64_t targets)
+/* Several target columns: their losses are divided by those of the best constants (squares by
+ * variances), then averaged. */
+static void name_score(grid *g, const json_t *object, const char *loss, int64_t targets)
 {
-    char error[24];
-    const char *square = targets > 1 ? "relative RMSE" : "RMSE";
-    snprintf(error, sizeof error, g->square ? "%.16s" : "%.16s loss", g->square ? square : loss);
+    const char *kind = json_text_at(object, "score_kind");
+    const int relative =
+        g->square ? targets > 1 : json_is_true(json_object_get(object, "relative"));
+    char error[48];
+    snprintf(error, sizeof error, "%s%.16s%s", relative ? "relative " : "",
+             g->square ? "RMSE" : loss, g->square ? "" : " loss");
     if (strcmp(kind, "loo") == 0)
-        snprintf(g->kind, sizeof g->kind, "leave-one-out %s", error);
+        snprintf(g->kind, sizeof g->kind, "leave-one-out %.30s", error);
     else if (strncmp(kind, "kfold:", 6) == 0)
-        snprintf(g->kind, sizeof g->kind, "%.8s-fold %s", kind + 6, error);
+        snprintf(g->kind, sizeof g->kind, "%.8s-fold %.30s", kind + 6, error);
     else
-        snprintf(g->kind, sizeof g->kind, "%.16s %s", kind, error);
+        snprintf(g->kind, sizeof g->kind, "%.16s %.30s", kind, error);
 }
 
 int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
@@ -25,7 +29,7 @@ int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
                  .best = -1,
                  .square = strcmp(loss, "square") == 0 };
     g->unit = g->square && targets == 1 ? ", in units of the target" : "";
-    name_score(g, json_text_at(object, "score_kind"), loss, targets);
+    name_score(g, object, loss, targets);
     g->at = calloc((size_t)g->count + 1, sizeof *g->at);
     for (int64_t i = 0; g->at && i < g->count; i++) {
         const json_t *entry = json_array_get(array, (size_t)i);

@@ -62,6 +62,12 @@ static void list_settings(const search *s, const fenp_kernel *kernel, fenp_setti
 
 static int settings_of(const search *s) { return s->strategy->lambdas * s->strategy->powers; }
 
+/* Several target columns, not several parameters or classes of one. */
+static int has_columns(const fenp_output *outputs, int64_t count)
+{
+    return outputs[count - 1].column != outputs[0].column;
+}
+
 /* What the score of an output is measured by, times the number of outputs. */
 static double score_unit(const search *s, int64_t t)
 {
@@ -69,7 +75,7 @@ static double score_unit(const search *s, int64_t t)
     double unit = 1.0;
     if (!s->strategy->refits)
         unit = x->targets > 1 ? fenp_target_variance(x, t) : 1.0;
-    else if (s->outputs[x->targets - 1].column != s->outputs[0].column)
+    else if (has_columns(s->outputs, x->targets))
         unit = fenp_null_objective(fenp_find_loss(s->o->loss), &s->outputs[t].par, x->y + t * x->n,
                                    x->w, x->n, s->o->bias);
     return (unit > 0.0 ? unit : 1.0) * (double)x->targets;
@@ -382,11 +388,13 @@ static int add_errors(json_t *out, const fenp_chosen *chosen, const double *erro
 
 /* NULL: no memory */
 static json_t *table_json(const fenp_sample *sample, const fen_options *o,
-                          const fenp_chosen *chosen, const double *errors)
+                          const fenp_output *outputs, const fenp_chosen *chosen,
+                          const double *errors)
 {
-    json_t *out = json_pack("{s:I, s:I, s:I, s:s, s:s}", "n", (json_int_t)sample->n, "d",
-                            (json_int_t)sample->p, "outputs", (json_int_t)sample->targets, "loss",
-                            o->loss, "kernel", o->kernel);
+    json_t *out =
+        json_pack("{s:I, s:I, s:I, s:b, s:s, s:s}", "n", (json_int_t)sample->n, "d",
+                  (json_int_t)sample->p, "outputs", (json_int_t)sample->targets, "relative",
+                  has_columns(outputs, sample->targets), "loss", o->loss, "kernel", o->kernel);
     const int failed =
         json_object_set_new(out, "gamma", fenp_json_number(chosen->kernel.par.gamma)) |
         json_object_set_new(out, "lambda", fenp_json_number(chosen->lambda)) |
@@ -415,7 +423,7 @@ static fen_status select_sample(const fenp_sample *sample, const fen_options *o,
     if (status == FEN_OK)
         status = choose(sample, o, outputs, kernel, &strategy, 1, &chosen, &errors, task, err);
     if (status == FEN_OK)
-        status = fenp_json_text(table_json(sample, o, &chosen, errors), json, err);
+        status = fenp_json_text(table_json(sample, o, outputs, &chosen, errors), json, err);
     free(errors);
     free(chosen.selection.grid);
     return status;
