@@ -33,7 +33,7 @@ fen_status fenp_run_solve(fenp_run *r, fen_error *err)
         const double now = r->out->gap[0];
         if (status != FEN_OK) return status;
         if (now <= r->at.gap) break;
-        same = now == last ? same + 1 : 0;
+        same = now == last && now < INFINITY ? same + 1 : 0;
         waited = now < 0.99 * best ? 0 : waited + 1;
         best = fmin(best, now), last = now;
     }
@@ -61,14 +61,14 @@ static double loss_at(const fenp_problem *q, double y, double t)
     return q->loss->value(y, fabs(y - t) <= slack ? y : t + copysign(slack, y - t), q->par);
 }
 
-double fenp_run_loss(const fenp_run *r)
+double fenp_run_loss(const fenp_run *r, double part)
 {
     const fenp_sample *s = r->at.sample;
     long double sum = 0.0L;
     for (int64_t i = 0; i < s->n; i++)
         if (s->w[i] > 0.0)
             sum += (long double)s->w[i] *
-                   loss_at(&r->at, s->y[i], r->out->scores[i] + r->out->offset[0]);
+                   loss_at(&r->at, s->y[i], part * r->out->scores[i] + r->out->offset[0]);
     return (double)sum;
 }
 

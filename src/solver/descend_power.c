@@ -30,7 +30,6 @@ typedef struct search {
     double before, e_before;   /* the one before; NAN: there is none                    */
     double low, high;          /* the root lies between                                 */
     double open;               /* |e| may be wrong by so much                           */
-    double gap;                /* of power m, relative                                  */
     double flattest, steepest; /* slopes of e                                           */
 } search;
 
@@ -63,28 +62,41 @@ static double relative(double gap, double objective)
     return objective > 0.0 ? fmax(gap, 0.0) / objective : fmax(gap, 0.0);
 }
 
-/* Gap of power m of a function of norm n and mean loss, with the dual vector shrunk to fit. */
-static double gap_of_power(const fenp_run *r, double norm, double loss, double dual_norm)
+/* How much of the dual vector fits a function of this norm. */
+static double fitting_part(const fenp_run *r, double norm, double dual_norm)
 {
-    const fen_penalty *penalty = fenp_find_penalty("power");
     const double m = r->power;
     const double fitting = m == 1.0 ? r->lambda : m * r->lambda * pow(norm, m - 1.0);
-    const double t = dual_norm > fitting ? fitting / dual_norm * (1.0 - 1e-15) : 1.0;
-    const double primal = loss + r->lambda * penalty->value(norm, m);
-    const double dual =
-        fenp_run_minus_conjugates(r, t, r->at.par) - penalty->conj(t * dual_norm, r->lambda, m);
+    return dual_norm > fitting ? fitting / dual_norm * (1.0 - 1e-15) : 1.0;
+}
+
+/* Gap of power m of a function of norm n and mean loss, with that part of the dual vector. */
+static double gap_of_power(const fenp_run *r, double norm, double loss, double dual_norm,
+                           double part)
+{
+    const fen_penalty *penalty = fenp_find_penalty("power");
+    const double primal = loss + r->lambda * penalty->value(norm, r->power);
+    const double dual = fenp_run_minus_conjugates(r, part, r->at.par) -
+                        penalty->conj(part * dual_norm, r->lambda, r->power);
     return relative(primal - dual, primal);
 }
 
-/* f = 0 with the dual vector and the offset that there are. */
+/* f stays, the dual vector becomes the part of it that fits. */
+static void shrink_dual(fenp_run *r, double part)
+{
+    for (int64_t i = 0; i < r->at.sample->n; i++) r->out->dual[i] *= part;
+    r->out->scale[0] /= part;
+}
+
+/* Takes f = 0 with the offset that there is, if that is good enough. */
 static int zero_will_do(fenp_run *r, double dual_norm)
 {
     const fenp_sample *s = r->at.sample;
     fenp_solution *out = r->out;
+    const double part = fitting_part(r, 0.0, dual_norm);
+    const double gap = gap_of_power(r, 0.0, fenp_run_loss(r, 0.0), dual_norm, part);
+    if (!(gap <= r->gap)) return 0;
     memset(out->scores, 0, (size_t)s->n * sizeof(double));
-    const double gap = gap_of_power(r, 0.0, fenp_run_loss(r), dual_norm);
-    if (!(gap <= r->gap)) return 0; /* the next solve makes the scores again */
-    out->scale[0] = 0.0;
     if (out->weights) memset(out->weights, 0, (size_t)s->p * sizeof(double));
     out->gap[0] = gap;
     return 1;
@@ -97,16 +109,21 @@ static fen_status evaluate(fenp_run *r, search *s, int *done, fen_error *err)
     r->at.lambda = exp(s->t);
     const fen_status status = fenp_run_solve(r, err);
     if (status != FEN_OK) return status;
-    const double norm = fenp_run_norm(r), loss = fenp_run_loss(r);
+    const double norm = fenp_run_norm(r), loss = fenp_run_loss(r, 1.0);
     const double dual_norm = 2.0 * r->at.lambda * norm, energy = r->at.lambda * norm * norm;
     const double left = loss + 2.0 * energy - fenp_run_minus_conjugates(r, 1.0, r->at.par);
     const double share = norm > 0.0 ? sqrt(fmax(left, 0.0) / r->at.lambda) / norm : INFINITY;
+    const double part = fitting_part(r, norm, dual_norm);
     s->e = s->t + (2.0 - m) * log(norm) - log(0.5 * m * r->lambda);
     s->open = share < 0.5 ? fabs(2.0 - m) * 2.0 * share : INFINITY;
-    s->gap = r->out->gap[0] = gap_of_power(r, norm, loss, dual_norm);
-    *done = s->gap <= r->gap;
-    if (!*done && (norm == 0.0 || s->t >= FARTHEST || (m == 1.0 && s->e < 0.0)))
-        *done = zero_will_do(r, dual_norm);
+    r->out->gap[0] = gap_of_power(r, norm, loss, dual_norm, part);
+    *done = r->out->gap[0] <= r->gap;
+    if ((norm == 0.0 || s->t >= FARTHEST || (m == 1.0 && s->e < 0.0)) &&
+        zero_will_do(r, dual_norm)) {
+        r->out->scale[0] = 0.0;
+        *done = 1;
+    } else if (*done)
+        shrink_dual(r, part);
     return FEN_OK;
 }
 

@@ -67,7 +67,7 @@ static fen_status evaluate(search *s, double par, double *psi, fen_error *err)
         const fen_status status = fenp_run_solve(r, err);
         if (status != FEN_OK) return status;
         const double norm = fenp_run_norm(r), energy = r->lambda * norm * norm;
-        const double loss = fenp_run_loss(r);
+        const double loss = fenp_run_loss(r, 1.0);
         const double left = loss + 2.0 * energy - fenp_run_minus_conjugates(r, 1.0, r->at.par);
         s->unit = fmax(fabs(loss + energy + s->price * par), 1e-12 * loss);
         if (left <= 0.4 * r->gap * s->unit || r->stalled) break;
@@ -131,7 +131,7 @@ static void answer(search *s, int *reached)
     if (r->out->weights)
         mix(of_high, low->weights, high->weights, r->at.sample->p, r->out->weights);
     const double norm = fenp_run_norm(r), energy = r->lambda * norm * norm;
-    const double loss = fenp_run_loss(r), primal = loss + energy + s->price * *r->par;
+    const double loss = fenp_run_loss(r, 1.0), primal = loss + energy + s->price * *r->par;
     const double gap = primal - (fenp_run_minus_conjugates(r, 1.0, &none) - energy);
     const double unit = fmax(fabs(primal), 1e-12 * loss);
     r->out->gap[0] = unit > 0.0 ? fmax(gap, 0.0) / unit : fmax(gap, 0.0);

@@ -21,7 +21,7 @@ fen_status fenp_run_solve(fenp_run *r, fen_error *err);
 
 /* The iterate's own account, from its dual vector, scores and offset. */
 double     fenp_run_norm(const fenp_run *r);                       /* ||f||               */
-double     fenp_run_loss(const fenp_run *r);                       /* sum w loss          */
+double     fenp_run_loss(const fenp_run *r, double part);    /* sum w loss of part f + b  */
 /* - sum w loss*(y, -t z) with the given parameter */
 double     fenp_run_minus_conjugates(const fenp_run *r, double t, const double *par);
 /* z_i, inside its domain; 0 for rows without weight */
