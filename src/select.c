@@ -76,8 +76,8 @@ static double score_unit(const search *s, int64_t t)
     if (!s->strategy->refits)
         unit = x->targets > 1 ? fenp_target_variance(x, t) : 1.0;
     else if (has_columns(s->outputs, x->targets))
-        unit = fenp_null_objective(fenp_find_loss(s->o->loss), &s->outputs[t].par, x->y + t * x->n,
-                                   x->w, x->n, s->o->bias);
+        unit = fenp_null_objective(fenp_judge(fenp_find_loss(s->o->loss)), &s->outputs[t].par,
+                                   x->y + t * x->n, x->w, x->n, s->o->bias);
     return (unit > 0.0 ? unit : 1.0) * (double)x->targets;
 }
 

@@ -13,7 +13,8 @@
  * compared: loss + nu par where the parameter costs (nu-SVR), loss / par where it earns, since
  * there f, b and par have no scale of their own (nu-SVC).
  * Special cases. A fold that leaves one class only, with a bias, has no solution for some
- * losses: the prediction is that class, with score 1. No rows at all: 0.
+ * losses: the prediction is that class, with score 1. No rows at all: 0. A price that the
+ * classes of a fold cannot pay is lowered.
  * Accuracy: relative gaps of 1e-4 (folds) and 1e-6 (leave-one-out) unless others are asked for.
  * Cost: K count solves, or count times the number of support rows. */
 #include "promise/refit.h"
@@ -23,12 +24,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/registry.h"
 #include "solver/descend.h"
 
 static const double FOLD_GAP = 1e-4, SINGLE_GAP = 1e-6;
 
 typedef struct work {
     const fenp_problem *all; /* every output                                  */
+    const fen_loss *judge;
     const fenp_refits *how;
     void *state;
     fenp_sample one;   /* the rows with the labels and weights of this refit   */
@@ -105,6 +108,17 @@ static void predict_the_label(work *s)
     s->par = 1.0;
 }
 
+/* A margin costs half its price in either class, and a fold may have too little of one: the
+ * price is then what the smaller class can pay. */
+static double price(const work *s)
+{
+    double sum[2] = { 0.0, 0.0 };
+    const double nu = s->how->nu;
+    if (nu == 0.0 || s->all->loss->price > 0 || !s->all->bias) return nu;
+    for (int64_t i = 0; i < s->one.n; i++) sum[s->one.y[i] > 0.0] += s->one.w[i];
+    return fmin(nu, 1.999 * fmin(sum[0], sum[1]) / (sum[0] + sum[1]));
+}
+
 /* From the dual vector in s->now; par as the output has it, or found. */
 static fen_status solve(work *s, int64_t t, int64_t setting, const fenp_task *task, fen_error *err)
 {
@@ -116,7 +130,7 @@ static fen_status solve(work *s, int64_t t, int64_t setting, const fenp_task *ta
         predict_the_label(s);
         return FEN_OK;
     }
-    return fenp_descend(s->how->solver, s->state, &s->task, s->how->nu, &s->par, &s->now, &reached,
+    return fenp_descend(s->how->solver, s->state, &s->task, price(s), &s->par, &s->now, &reached,
                         task, err);
 }
 
@@ -131,10 +145,15 @@ static fen_status solve_next(work *s, int64_t t, int64_t setting, const fenp_tas
 
 /* ---- what it says about a row ------------------------------------------------------------ */
 
+const fen_loss *fenp_judge(const fen_loss *loss)
+{
+    return strcmp(loss->name, "tube") == 0 ? fenp_find_loss("eps") : loss;
+}
+
 static double held_out_loss(const work *s, double y, double t)
 {
     const fen_loss *loss = s->all->loss;
-    const double value = loss->value(y, t, &s->par);
+    const double value = s->judge->value(y, t, &s->par);
     if (s->how->nu == 0.0 || loss->price == 0) return value;
     return loss->price > 0 ? value + s->how->nu * s->par : value / s->par;
 }

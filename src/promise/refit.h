@@ -14,6 +14,9 @@ typedef struct fenp_refits {
     uint64_t seed;
 } fenp_refits;
 
+/* The loss that held-out rows are judged by: its own, but eps for tube, which knows nothing
+ * between 0 and infinity. */
+const fen_loss *fenp_judge(const fen_loss *loss);
 /* walk: count, the settings in the order in which each solution is a good start for the next:
  * by power, then from the largest lambda down. */
 void       fenp_order_settings(const fenp_setting *points, int64_t count, int64_t *walk);
