@@ -66,20 +66,21 @@ static int judge_end(const fen_model *model, const request *r)
 {
     const int64_t stopped = find_verdict(model, FEN_VERDICT_INTERRUPTED);
     const int64_t late = find_verdict(model, FEN_VERDICT_LIMIT);
+    const int64_t t = stopped >= 0 ? stopped : late;
+    char name[256];
+    fen_model_target_words(model, t, name, sizeof name);
     if (stopped >= 0)
         return complain(EXIT_INTERRUPTED,
                         "interrupted; the model so far was saved, with a relative gap of %.2g for "
                         "target %s",
-                        fen_model_certificate(model, stopped).relative_gap,
-                        fen_model_target_name(model, stopped));
+                        fen_model_certificate(model, t).relative_gap, name);
     if (late >= 0)
         return complain(EXIT_NO,
                         "the limit of %.6g seconds ended the fit with a relative gap of %.2g for "
                         "target %s; the model was saved; a longer --time-limit or a larger "
                         "--lambda helps",
-                        r->options.time_limit_seconds,
-                        fen_model_certificate(model, late).relative_gap,
-                        fen_model_target_name(model, late));
+                        r->options.time_limit_seconds, fen_model_certificate(model, t).relative_gap,
+                        name);
     return EXIT_DONE;
 }
 
@@ -89,13 +90,15 @@ static int judge(const fen_model *model, const request *r)
     if (code != EXIT_DONE) return code;
     for (int64_t t = 0; t < fen_model_targets(model); t++) {
         fen_certificate c = fen_model_certificate(model, t);
+        char name[256];
         if (fabs(c.relative_gap) <= r->options.tolerance) continue;
+        fen_model_target_words(model, t, name, sizeof name);
         if (c.verdict == FEN_VERDICT_INTERPOLATION)
             return complain(EXIT_NO,
                             "target %s: so small a shrinkage is below the rounding errors of the "
                             "kernel, the relative gap is %.2g; the model was saved; a larger "
                             "--lambda helps%s",
-                            fen_model_target_name(model, t), c.relative_gap,
+                            name, c.relative_gap,
                             r->options.power.choice == FEN_GIVEN && r->options.power.at[0] == 2
                                 ? ""
                                 : ", or a target of order one: lambda has a unit here, see "
@@ -103,7 +106,7 @@ static int judge(const fen_model *model, const request *r)
         return complain(EXIT_NO,
                         "rounding errors left a relative gap of %.2g for target %s, the "
                         "tolerance is %.2g; the model was saved; a larger --lambda helps",
-                        c.relative_gap, fen_model_target_name(model, t), r->options.tolerance);
+                        c.relative_gap, name, r->options.tolerance);
     }
     return EXIT_DONE;
 }

@@ -39,7 +39,9 @@ static void print_row(const char *what, double stored, double now)
 static void print_target(const fen_model *model, int64_t t, const fen_certificate *now)
 {
     fen_certificate stored = fen_model_certificate(model, t);
-    printf("%-20s %20s %20s\n", fen_model_target_name(model, t), "stored", "recomputed");
+    char name[256];
+    fen_model_target_words(model, t, name, sizeof name);
+    printf("%-20s %20s %20s\n", name, "stored", "recomputed");
     print_row("primal", stored.primal, now->primal);
     print_row("dual", stored.dual, now->dual);
     print_row("gap", stored.gap, now->gap);

@@ -229,7 +229,10 @@ FEN_API fen_status fen_path(const fen_table *table, const fen_options *o,
 /* ---- use --------------------------------------------------------------------- */
 FEN_API int64_t fen_model_inputs(const fen_model *model);    /* raw input columns     */
 FEN_API int64_t fen_model_targets(const fen_model *model);
-FEN_API const char *fen_model_target_name(const fen_model *model, int64_t target);
+FEN_API const char *fen_model_target_name(const fen_model *model, int64_t target);  /* column */
+/* What it stands for: "y", "y at 0.9" of several, "red" against the rest, "red or blue". */
+FEN_API void fen_model_target_words(const fen_model *model, int64_t target, char *out,
+                                    int64_t size);
 FEN_API fen_certificate fen_model_certificate(const fen_model *model, int64_t target);
 /* Everything worth knowing as one JSON object (what `fenchel fit --json` prints). */
 FEN_API fen_status fen_model_json(const fen_model *model, char **json, fen_error *err);

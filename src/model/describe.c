@@ -235,7 +235,7 @@ int fenp_selection_json(json_t *out, const fenp_selection *s)
 static json_t *target_name(const fen_model *m, int64_t t)
 {
     char name[512];
-    fenp_output_name(m->prep, m->output, m->targets, t, name, sizeof name);
+    fen_model_target_words(m, t, name, sizeof name);
     return fenp_json_string(name);
 }
 

@@ -136,6 +136,13 @@ const char *fen_model_target_name(const fen_model *model, int64_t target)
     return column < 0 ? "one class" : model->prep->target[column];
 }
 
+void fen_model_target_words(const fen_model *model, int64_t target, char *out, int64_t size)
+{
+    if (size > 0) out[0] = '\0';
+    if (target >= 0 && target < model->targets)
+        fenp_output_name(model->prep, model->output, model->targets, target, out, size);
+}
+
 int64_t fen_model_classes(const fen_model *model) { return model->prep->class_count; }
 
 const char *fen_model_class(const fen_model *model, int64_t k)

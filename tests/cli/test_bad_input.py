@@ -51,7 +51,8 @@ class BadData(ToolTest):
         self.refuse_data("a,b,y\n1,2,3\n4,1e999,6\n6,7,8\n", "bad.csv:3", '"b"', "1e999")
 
     def test_text_target(self):
-        self.refuse_data("a,b,y\n1,2,yes\n4,5,no\n6,7,yes\n", '"y"', "text")
+        self.refuse_data("a,b,y\n1,2,yes\n4,5,no\n6,7,yes\n", '"y"', "text",
+                         options=("--task", "regression"))
 
     def test_number_that_is_not_one(self):
         rows = "".join(f"{i},{i * i % 7},{i + 1}\n" for i in range(200))
