@@ -139,7 +139,7 @@ static double stationarity(const fenp_claim *c, const double *u)
     return fmax(largest > 0.0 ? worst / largest : worst, c->mismatch);
 }
 
-/* ---- the verdict --------------------------------------------------------------------------- */
+/* ---- the verdict ---------- */
 
 /* Where y is constant to rounding, both numbers are rounding errors: then 1e7 times the loss
  * of an error in the last digits of y. All go with the scale of y: rescaling changes no verdict.
@@ -199,7 +199,7 @@ double fenp_null_objective(const fen_loss *loss, const double *par, const double
     return fenp_claim_null(&c);
 }
 
-/* ---- a whole model ---------------------------------------------------------------------------- */
+/* ---- a whole model ---------- */
 
 /* What a certificate is computed with: pieces of one arena. */
 typedef struct desk {

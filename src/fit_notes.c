@@ -71,7 +71,7 @@ void fenp_note_labels(fen_model *m, const fenp_sample *sample)
     }
 }
 
-/* ---- what the scores of the training rows say --------------------------------------------------- */
+/* ---- what the scores of the training rows say ---------- */
 
 /* The output of the same column with the next larger parameter, or -1. */
 static int64_t next_quantile(const fen_model *m, int64_t t)

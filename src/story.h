@@ -4,7 +4,7 @@
 #include "model/model.h"
 #include "solver/solver.h"
 
-/* ---- plan.c: decided once, before any work, from the sizes alone ---------------- */
+/* ---- strategy.c: decided once, before any work, from the sizes alone ---------------- */
 typedef struct fenp_strategy {
     const fenp_solver *solver;
     const char *why;               /* the solver                                        */
@@ -20,6 +20,10 @@ typedef struct fenp_strategy {
 } fenp_strategy;
 fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
                               const fenp_size *size, fenp_strategy *out, fen_error *err);
+/* What to do where it does not fit into limit bytes. */
+void       fenp_advise(const fenp_strategy *strategy, const fenp_size *size, int64_t limit,
+                       char *out, size_t room);
+enum { FENP_NEIGHBOURS = 3 };      /* gammas that are scored on all rows of the final scores */
 /* Of the final fit alone. */
 double     fenp_solving_flops(const fenp_strategy *strategy, const fen_options *o,
                               const fenp_size *size);
@@ -37,12 +41,28 @@ fen_status fenp_strategy_fits(const fenp_strategy *strategy, const fen_options *
 fen_status fenp_memory_fits(const fen_options *o, int64_t bytes, const char *advice,
                             fen_error *err);
 
-int64_t    fenp_memory_limit(const fen_options *o);   /* --memory, or what the machine has */
-double     fenp_measured_rate(void);                  /* flops per second of a matrix product */
 /* The size of a problem with the smallest power that o may lead to. */
 fenp_size  fenp_size_of(const fenp_sample *sample, const fen_options *o);
 /* Powers to be tried; room for FEN_VALUES_MAX. */
 int        fenp_list_powers(const fen_options *o, double *powers);
+
+/* ---- engine.c: the solver ---- */
+int64_t    fenp_memory_limit(const fen_options *o);   /* --memory, or what the machine has */
+/* With a work area of so many bytes, the model's own copy of everything, and what BLAS
+ * keeps for its threads. */
+int64_t    fenp_resident_with(int64_t work, const fenp_size *size);
+/* NULL: *err says why. rescue: see fenp_strategy. */
+const fenp_solver *fenp_pick_solver(const fen_options *o, const fen_kernel *kernel,
+                                    const fen_loss *loss, const fenp_size *size,
+                                    const fenp_solver **rescue, fen_error *err);
+/* What a solver is asked about: an iterative one has one output, power 2, and some room. */
+fenp_size  fenp_solver_size(const fenp_solver *solver, const fen_options *o,
+                            const fenp_size *size);
+/* Work area of a solver and of the arrays that drive it; -1: too large to be counted. */
+int64_t    fenp_solving_bytes(const fenp_solver *solver, const fenp_size *size);
+
+/* ---- plan.c ---- */
+double     fenp_measured_rate(void);                  /* flops per second of a matrix product */
 
 /* ---- settle.c: what options stand for, once the rows are known -------------------------- */
 typedef struct fenp_settled {

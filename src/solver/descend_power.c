@@ -57,9 +57,10 @@ static double first_point(const fenp_run *r)
     return first_guess(r);
 }
 
+/* A gap below 0 is a score that does not belong to its dual vector: as bad as one above. */
 static double relative(double gap, double objective)
 {
-    return objective > 0.0 ? fmax(gap, 0.0) / objective : fmax(gap, 0.0);
+    return objective > 0.0 ? fabs(gap) / objective : fabs(gap);
 }
 
 /* How much of the dual vector fits a function of this norm. */

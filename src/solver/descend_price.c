@@ -77,7 +77,7 @@ static fen_status evaluate(search *s, double par, double *psi, fen_error *err)
     return FEN_OK;
 }
 
-/* ---- the two ends ---------------------------------------------------------------------------- */
+/* ---- the two ends ---------- */
 
 static int64_t end_bytes(const fenp_run *r)
 {
@@ -134,11 +134,11 @@ static void answer(search *s, int *reached)
     const double loss = fenp_run_loss(r, 1.0), primal = loss + energy + s->price * *r->par;
     const double gap = primal - (fenp_run_minus_conjugates(r, 1.0, &none) - energy);
     const double unit = fmax(fabs(primal), 1e-12 * loss);
-    r->out->gap[0] = unit > 0.0 ? fmax(gap, 0.0) / unit : fmax(gap, 0.0);
+    r->out->gap[0] = unit > 0.0 ? fabs(gap) / unit : fabs(gap);
     *reached = r->out->gap[0] <= r->gap;
 }
 
-/* ---- the search -------------------------------------------------------------------------------- */
+/* ---- the search ---------- */
 
 /* A deviation of the labels, or what a function of the dual norm nu sqrt(k) may reach. */
 static double first_guess(const search *s)
