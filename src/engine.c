@@ -1,0 +1,120 @@
+/* engine.c -- which solver, and whether it fits
+ *
+ * Square loss: the first direct solver of the registry that accepts the problem; for powers
+ * other than 2 the eigendecomposition of a small kernel matrix, of a larger one a Krylov
+ * space, with the eigendecomposition (or, where that does not fit, Cholesky) to the rescue.
+ * Other losses: the first iterative solver that accepts the loss and fits into memory
+ * (Newton's method for smooth losses, blocks of the dual for all with corners); they solve
+ * one output at a time at power 2 (solver/descend.h). */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/registry.h"
+#include "story.h"
+
+enum { LEAST_ROOM = 1 << 20 };
+enum { EIGEN_ROWS = 800 }; /* up to which one eigendecomposition takes a tenth of a second */
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+int64_t fenp_memory_limit(const fen_options *o)
+{
+    const int64_t available = fenp_memory_available(), resident = fenp_memory_resident();
+    if (o->memory_limit_bytes > 0) return o->memory_limit_bytes;
+    return available > INT64_MAX - resident ? INT64_MAX : available + resident;
+}
+
+int64_t fenp_resident_with(int64_t work, const fenp_size *size)
+{
+    const int64_t blas = (int64_t)3 << 20;
+    return fenp_memory_resident() + work + size->n * (size->targets + 2) * 8 + blas;
+}
+
+/* ---- the choice ---------------------------------------------------------------------- */
+
+static int is_square(const fen_loss *loss) { return strcmp(loss->name, "square") == 0; }
+
+/* The kernel matrix is small, or a Krylov space of it answers any power. */
+static const fenp_solver *solver_for_power(const fen_options *o, const fenp_size *size,
+                                           const fenp_solver **rescue)
+{
+    const fenp_solver *spectral = fenp_find_solver("spectral");
+    const int64_t bytes = spectral->bytes(size);
+    if (size->n <= EIGEN_ROWS) return spectral;
+    *rescue = bytes >= 0 && fenp_resident_with(bytes, size) <= fenp_memory_limit(o)
+                  ? spectral
+                  : fenp_find_solver("cholesky");
+    return fenp_find_solver("lanczos");
+}
+
+/* Kernel values may take what is left when the certificate has its part. */
+fenp_size fenp_solver_size(const fenp_solver *solver, const fen_options *o, const fenp_size *size)
+{
+    fenp_size one = *size;
+    if (!solver->iterative) return one;
+    const int64_t left = fenp_memory_limit(o) - fenp_resident_with(fenp_certify_bytes(size), size);
+    one.targets = 1, one.power = 2.0;
+    one.room = left > LEAST_ROOM ? left : LEAST_ROOM;
+    return one;
+}
+
+int64_t fenp_solving_bytes(const fenp_solver *solver, const fenp_size *size)
+{
+    const int64_t bytes = solver->bytes(size);
+    return bytes < 0 || !solver->iterative ? bytes : bytes + 6 * fenp_arena_bytes(size->n);
+}
+
+static int takes(const fenp_solver *solver, const fen_options *o, const fen_kernel *kernel,
+                 const fen_loss *loss, const fenp_size *size)
+{
+    const fenp_size asked = fenp_solver_size(solver, o, size);
+    return solver->accepts(loss, kernel, &asked) && (!solver->iterative || size->power >= 1.0);
+}
+
+/* The first that fits into memory; the last one where none does. */
+static const fenp_solver *solver_for_loss(const fen_options *o, const fen_kernel *kernel,
+                                          const fen_loss *loss, const fenp_size *size)
+{
+    const fenp_solver *last = NULL;
+    for (int i = 0; fenp_solvers[i]; i++) {
+        const fenp_solver *solver = fenp_solvers[i];
+        if (!solver->iterative || !takes(solver, o, kernel, loss, size)) continue;
+        const fenp_size asked = fenp_solver_size(solver, o, size);
+        const int64_t bytes = fenp_solving_bytes(solver, &asked);
+        last = solver;
+        if (bytes >= 0 && fenp_resident_with(bytes, size) <= fenp_memory_limit(o)) break;
+    }
+    return last;
+}
+
+static const fenp_solver *solver_for_square(const fen_options *o, const fen_kernel *kernel,
+                                            const fen_loss *loss, const fenp_size *size,
+                                            const fenp_solver **rescue)
+{
+    for (int i = 0; fenp_solvers[i]; i++)
+        if (!fenp_solvers[i]->iterative && takes(fenp_solvers[i], o, kernel, loss, size))
+            return size->power == 2.0 || fenp_solvers[i]->in_weights
+                       ? fenp_solvers[i]
+                       : solver_for_power(o, size, rescue);
+    return NULL;
+}
+
+const fenp_solver *fenp_pick_solver(const fen_options *o, const fen_kernel *kernel,
+                                    const fen_loss *loss, const fenp_size *size,
+                                    const fenp_solver **rescue, fen_error *err)
+{
+    const fenp_solver *named = fenp_find_solver(o->engine), *found = NULL;
+    if (named) {
+        if (takes(named, o, kernel, loss, size)) return named;
+        fenp_fail(err, FEN_BAD_CALL, "--engine %s does not apply here: %s", named->name,
+                  named->help);
+        return NULL;
+    }
+    found = is_square(loss) ? solver_for_square(o, kernel, loss, size, rescue)
+                            : solver_for_loss(o, kernel, loss, size);
+    if (!found)
+        fenp_fail(err, FEN_BAD_CALL, "no engine fits --loss %s with --kernel %s", loss->name,
+                  kernel->name);
+    return found;
+}
