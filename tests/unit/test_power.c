@@ -53,6 +53,7 @@ static fen_options options_of(double power, double lambda, const char *engine)
     o.lambda = fen_value(lambda);
     o.gamma = fen_value(0.4);
     o.engine = engine;
+    o.task = "regression"; /* even where there are two values only */
     return o;
 }
 
