@@ -294,9 +294,13 @@ fen_status fenp_scores_refit(fenp_arena *arena, const fenp_problem *problem, con
                              double *held, const fenp_task *task, fen_error *err)
 {
     const fenp_sample *x = problem->sample;
-    work s = {
-        .all = problem, .how = how, .points = points, .count = count, .scores = scores, .held = held
-    };
+    work s = { .all = problem,
+               .judge = fenp_judge(problem->loss),
+               .how = how,
+               .points = points,
+               .count = count,
+               .scores = scores,
+               .held = held };
     open_work(&s, arena);
     fen_status status = FEN_OK;
     if (how->folds) status = fenp_deal_rows(x->n, how->folds, how->seed, s.order, err);
