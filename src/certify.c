@@ -28,7 +28,7 @@
 #include "base/registry.h"
 #include "certify.h"
 
-/* ---- P and D --------------------------------------------------------------------------- */
+/* ---- P and D ----------------------------------------------------------------------------- */
 
 double fenp_claim_shift(const fenp_claim *c)
 {
@@ -109,7 +109,7 @@ static double best_dual(const fenp_claim *c)
     return isnan(only) ? -INFINITY : only; /* nu asks for more than the labels have */
 }
 
-/* ---- how far from the conditions of an optimum -------------------------------------------- */
+/* ---- how far from the conditions of an optimum ------------------------------------------- */
 
 /* |z_i + loss'(t_i)| of a smooth loss. Where slopes jump, the distance of t_i from the point
  * that a proximal step along -z_i leads to, over the step: 0 exactly where -z_i is a slope at
@@ -139,7 +139,7 @@ static double stationarity(const fenp_claim *c, const double *u)
     return fmax(largest > 0.0 ? worst / largest : worst, c->mismatch);
 }
 
-/* ---- the verdict ---------- */
+/* ---- the verdict ------------------------------------------------------------------------- */
 
 /* Where y is constant to rounding, both numbers are rounding errors: then 1e7 times the loss
  * of an error in the last digits of y. All go with the scale of y: rescaling changes no verdict.
@@ -199,7 +199,7 @@ double fenp_null_objective(const fen_loss *loss, const double *par, const double
     return fenp_claim_null(&c);
 }
 
-/* ---- a whole model ---------- */
+/* ---- a whole model ----------------------------------------------------------------------- */
 
 /* What a certificate is computed with: pieces of one arena. */
 typedef struct desk {

@@ -70,7 +70,7 @@ static double find_shift(const fenp_claim *c, const double *z)
     return side * far;
 }
 
-/* ---- a free parameter ---------------------------------------------------------------------- */
+/* ---- a free parameter -------------------------------------------------------------------- */
 
 static double cost_of(const fenp_claim *c, int64_t i, double z)
 {
@@ -115,7 +115,7 @@ static void earn_price(const fenp_claim *c, double side, double *z)
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------- */
 
 static void make_feasible(const fenp_claim *c, double *z)
 {

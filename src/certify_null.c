@@ -65,7 +65,7 @@ static double best_constant(const fenp_claim *c)
     return loss_at(c, low) < loss_at(c, high) ? low : high;
 }
 
-/* ---- a parameter that costs: the best tube around a constant ---------- */
+/* ---- a parameter that costs: the best tube around a constant ----------------------------- */
 
 static double label_at(const fenp_claim *c, int64_t i) { return c->bias ? c->y[i] : fabs(c->y[i]); }
 

@@ -54,7 +54,7 @@ double fenp_least_over_norms(const fenp_line *tangents, int64_t count, double la
     return least;
 }
 
-/* ---- the lines of the stored dual vectors ---------------------------------------------- */
+/* ---- the lines of the stored dual vectors ------------------------------------------------ */
 
 /* Vectors of n, products of n or p, and a line of every tangent. */
 int64_t fenp_tangents_room(const fenp_size *size, int64_t count)

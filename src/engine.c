@@ -16,7 +16,7 @@
 enum { LEAST_ROOM = 1 << 20 };
 enum { EIGEN_ROWS = 800 }; /* up to which one eigendecomposition takes a tenth of a second */
 
-/* ---- memory ------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------ */
 
 int64_t fenp_memory_limit(const fen_options *o)
 {
@@ -31,7 +31,7 @@ int64_t fenp_resident_with(int64_t work, const fenp_size *size)
     return fenp_memory_resident() + work + size->n * (size->targets + 2) * 8 + blas;
 }
 
-/* ---- the choice ---------------------------------------------------------------------- */
+/* ---- the choice -------------------------------------------------------------------------- */
 
 static int is_square(const fen_loss *loss) { return strcmp(loss->name, "square") == 0; }
 

@@ -15,7 +15,7 @@
 #include "promise/calibrate.h"
 #include "streamed.h"
 
-/* ---- powers below 1 ------------------------------------------------------------------- */
+/* ---- powers below 1 ---------------------------------------------------------------------- */
 
 int64_t fenp_tangent_bytes(const fenp_size *size)
 {
@@ -41,7 +41,7 @@ static void pack_tangents(fen_model *m)
     fenp_model_keep_tangents(m, m->n, most);
 }
 
-/* ---- the model ---------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------- */
 
 /* A model with room for an answer to the objective that the arguments state; NULL: no memory.
  * It takes over outputs and class weights. */

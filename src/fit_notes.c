@@ -71,38 +71,7 @@ void fenp_note_labels(fen_model *m, const fenp_sample *sample)
     }
 }
 
-/* ---- what the scores of the training rows say ---------- */
-
-/* The output of the same column with the next larger parameter, or -1. */
-static int64_t next_quantile(const fen_model *m, int64_t t)
-{
-    int64_t next = -1;
-    for (int64_t k = 0; k < m->targets; k++)
-        if (m->output[k].column == m->output[t].column && m->output[k].par > m->output[t].par &&
-            (next < 0 || m->output[k].par < m->output[next].par))
-            next = k;
-    return next;
-}
-
-static void note_crossings(fen_model *m, const double *scores)
-{
-    int64_t crossed = 0, pairs = 0;
-    for (int64_t i = 0; i < m->n; i++) {
-        int here = 0;
-        for (int64_t t = 0; t < m->targets; t++) {
-            const int64_t next = next_quantile(m, t);
-            if (next < 0) continue;
-            const double low = scores[t * m->n + i] + m->offset[t];
-            const double high = scores[next * m->n + i] + m->offset[next];
-            here |= low > high + 1e-9 * fabs(high), pairs++;
-        }
-        crossed += here;
-    }
-    if (crossed)
-        note(m, "quantiles cross at %lld of %lld rows", (long long)crossed, (long long)m->n);
-    else if (pairs)
-        note(m, "quantiles cross at none of %lld rows", (long long)m->n);
-}
+/* ---- what the scores of the training rows say -------------------------------------------- */
 
 /* How far beyond its bounds the loss was forgiven, or that it could not be. */
 static void note_tube(fen_model *m, const fenp_sample *sample, const double *scores)
@@ -129,6 +98,5 @@ static void note_tube(fen_model *m, const fenp_sample *sample, const double *sco
 
 void fenp_note_scores(fen_model *m, const fenp_sample *sample, const double *scores)
 {
-    if (strcmp(m->loss->name, "pinball") == 0) note_crossings(m, scores);
     if (strcmp(m->loss->name, "tube") == 0) note_tube(m, sample, scores);
 }

@@ -38,7 +38,7 @@ static fenp_problem problem_of(const fen_model *m, const fenp_sample *sample)
                            .bias = m->bias };
 }
 
-/* ---- direct solvers ---------- */
+/* ---- direct solvers ---------------------------------------------------------------------- */
 
 /* Sweeps until the certificate holds or no longer improves. */
 static fen_status solve_at_once(fen_model *m, const fenp_sample *sample, const fenp_solver *solver,
@@ -71,7 +71,7 @@ static fen_status solve_at_once(fen_model *m, const fenp_sample *sample, const f
     return status;
 }
 
-/* ---- iterative solvers: one output after the other ---------- */
+/* ---- iterative solvers: one output after the other --------------------------------------- */
 
 typedef struct drive {
     fen_model *m;

@@ -20,7 +20,7 @@
 #include "data/noise.h"
 #include "story.h"
 
-/* ---- what does not go together ------------------------------------------------------------ */
+/* ---- what does not go together ----------------------------------------------------------- */
 
 static int is_square(const fen_loss *loss) { return strcmp(loss->name, "square") == 0; }
 
@@ -87,7 +87,7 @@ static fen_status check_price(const fenp_settled *s, const fen_loss *loss,
     return FEN_OK;
 }
 
-/* ---- the unit of lambda ---------- */
+/* ---- the unit of lambda ------------------------------------------------------------------ */
 
 static int in_list(const char *name, const char *const *list)
 {
@@ -132,7 +132,7 @@ static fen_status settle_smoothness(fen_options *o, int64_t features, double wei
     return FEN_OK;
 }
 
-/* ---- all of it ---------- */
+/* ---- all of it --------------------------------------------------------------------------- */
 
 static void settle_choices(fen_options *o, const fen_loss *loss)
 {

@@ -134,7 +134,7 @@ void       fenp_note_preparation(const fenp_prep *prep, int64_t rows_without_tar
 void       fenp_note_tie(fen_model *model);
 /* That all labels of a column are equal. */
 void       fenp_note_labels(fen_model *model, const fenp_sample *sample);
-/* What f(x_i) (targets x n) show: quantiles that cross, residuals outside a tube. */
+/* What f(x_i) (targets x n) show: residuals outside a tube. */
 void       fenp_note_scores(fen_model *model, const fenp_sample *sample, const double *scores);
 /* The dual vectors that a model of a power below 1 carries while it is being made. */
 int64_t    fenp_tangent_bytes(const fenp_size *size);

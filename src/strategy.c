@@ -21,7 +21,7 @@ static const double AUTO_POWERS[] = { 0.5, 1.0, 1.5, 2.0, 3.0 };
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* ---- grids --------------------------------------------------------------------------- */
+/* ---- grids ------------------------------------------------------------------------------- */
 
 static int points(const fen_values *v, int automatic)
 {
@@ -47,7 +47,7 @@ fenp_size fenp_size_of(const fenp_sample *sample, const fen_options *o)
     return (fenp_size){ sample->n, sample->p, sample->targets, o->bias, least, 0 };
 }
 
-/* ---- scores -------------------------------------------------------------------------- */
+/* ---- scores ------------------------------------------------------------------------------ */
 
 int64_t fenp_folds(const fen_options *o)
 {
@@ -210,7 +210,7 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
     return status;
 }
 
-/* ---- does it fit? --------------------------------------------------------------------- */
+/* ---- does it fit? ------------------------------------------------------------------------ */
 
 /* Rows that an n x n matrix of doubles leaves room for in what is not yet taken. */
 static int64_t rows_that_fit(int64_t bytes)

@@ -81,7 +81,7 @@ static fen_status check_rows(const fen_model *m, int64_t rows, uint64_t hash, co
                      title, (long long)m->n, (unsigned long long)m->hash);
 }
 
-/* ---- models of an exact kernel ------------------------------------------------------------ */
+/* ---- models of an exact kernel ----------------------------------------------------------- */
 
 static int same_inputs(const fen_model *m, const fenp_sample *sample)
 {
@@ -94,13 +94,17 @@ static int same_inputs(const fen_model *m, const fenp_sample *sample)
     return 1;
 }
 
-/* Share of the rows in another class than their own; *agrees stays for numbers. */
+/* NaN where there is nothing to tell. */
+static int same_share(double a, double b) { return isnan(a) ? isnan(b) : close_to(a, b, 1.0); }
+
+/* Shares of the rows: in another class than their own, where quantiles cross. */
 static fen_status check_error(const fen_model *m, const fenp_sample *sample, const fenp_task *task,
                               int *agrees, fen_error *err)
 {
     fen_model again = *m;
     const fen_status status = fenp_model_train_error(&again, sample, task, err);
-    if (!isnan(again.train_error)) *agrees = close_to(again.train_error, m->train_error, 1.0);
+    *agrees =
+        same_share(again.train_error, m->train_error) && same_share(again.crossing, m->crossing);
     return status;
 }
 
@@ -126,7 +130,7 @@ static fen_status examine_sample(const fen_model *m, const fen_table *table, fen
     last_digits(m, sample, f->digits);
     f->why = !prepared                 ? "the preparation does not follow from the rows"
              : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
-             : !right                  ? "the stored error on the rows does not come out again"
+             : !right                  ? "the stored shares of rows do not come out again"
                                        : NULL;
     return FEN_OK;
 }
@@ -141,7 +145,7 @@ static fen_status examine_table(const fen_model *m, const fen_table *table, cons
     return status;
 }
 
-/* ---- models of random features: the rows are streamed -------------------------------------- */
+/* ---- models of random features: the rows are streamed ------------------------------------ */
 
 /* As drawn from the seed; libraries differ in the last digits of logarithm and cosine. */
 static fen_status check_frequencies(const fen_model *m, int *agrees, fen_error *err)
@@ -191,7 +195,7 @@ static fen_status examine_source(const fen_model *m, fenp_source *source, const 
     return status;
 }
 
-/* ---- either ---------------------------------------------------------------------------------- */
+/* ---- either ------------------------------------------------------------------------------ */
 
 static void conclude(const fen_model *m, const finding *f, const fen_options *o,
                      fen_certificate *out, int *holds, fen_error *err)

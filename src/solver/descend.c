@@ -42,7 +42,7 @@ fen_status fenp_run_solve(fenp_run *r, fen_error *err)
     return FEN_OK;
 }
 
-/* ---- the iterate's account ---------- */
+/* ---- the iterate's account --------------------------------------------------------------- */
 
 double fenp_run_norm(const fenp_run *r)
 {
@@ -91,7 +91,7 @@ double fenp_run_minus_conjugates(const fenp_run *r, double t, const double *par)
     return (double)sum;
 }
 
-/* ---- all of it ---------- */
+/* ---- all of it --------------------------------------------------------------------------- */
 
 fen_status fenp_descend(const fenp_solver *solver, void *state, const fenp_problem *problem,
                         double nu, double *par, fenp_solution *out, int *reached,

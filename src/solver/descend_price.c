@@ -77,7 +77,7 @@ static fen_status evaluate(search *s, double par, double *psi, fen_error *err)
     return FEN_OK;
 }
 
-/* ---- the two ends ---------- */
+/* ---- the two ends ------------------------------------------------------------------------ */
 
 static int64_t end_bytes(const fenp_run *r)
 {
@@ -138,7 +138,7 @@ static void answer(search *s, int *reached)
     *reached = r->out->gap[0] <= r->gap;
 }
 
-/* ---- the search ---------- */
+/* ---- the search -------------------------------------------------------------------------- */
 
 /* A deviation of the labels, or what a function of the dual norm nu sqrt(k) may reach. */
 static double first_guess(const search *s)

@@ -59,7 +59,7 @@ static fen_certificate certify(const fen_model *m, const fenp_sample *s)
     return out;
 }
 
-/* ---- weak duality ------------------------------------------------------------------------- */
+/* ---- weak duality ------------------------------------------------------------------------ */
 
 /* Signs of both kinds, and one row that has nothing to do with the pair. */
 static void make_signs(fenp_sample *s)
@@ -110,7 +110,7 @@ static void test_weak_duality_across_models(void **unused)
         }
 }
 
-/* ---- optima by construction ----------------------------------------------------------------- */
+/* ---- optima by construction -------------------------------------------------------------- */
 
 typedef struct pair {
     double t[N], z[N];
@@ -301,7 +301,7 @@ static void test_tube_slack(void **unused)
     fenp_sample_free(s);
 }
 
-/* ---- the square loss, by its solver, at any scale --------------------------------------------- */
+/* ---- the square loss, by its solver, at any scale ---------------------------------------- */
 
 static void solve(fen_model *m, const fenp_sample *s)
 {
@@ -351,7 +351,7 @@ static void test_optimum_and_scale(void **unused)
         }
 }
 
-/* ---- the best constant ---------------------------------------------------------------------------- */
+/* ---- the best constant ------------------------------------------------------------------- */
 
 /* Of every loss on a fine grid of constants (and of tubes, where they are free). */
 static void test_null(void **unused)

@@ -142,7 +142,7 @@ static void for_all(check *call)
     for (int l = 0; fenp_losses[l]; l++) for_solvers(fenp_losses[l], call);
 }
 
-/* ---- powers ------------------------------------------------------------------------------- */
+/* ---- powers ------------------------------------------------------------------------------ */
 
 static void check_powers(const fenp_solver *solver, const fen_loss *loss, int bias)
 {
@@ -250,7 +250,7 @@ static void test_zero_at_power_one(void **unused)
     for_all(check_zero);
 }
 
-/* ---- prices ---------------------------------------------------------------------------------- */
+/* ---- prices ------------------------------------------------------------------------------ */
 
 static void check_prices(const fenp_solver *solver, const fen_loss *loss, int bias)
 {
@@ -323,7 +323,7 @@ static void test_jump(void **unused)
     for_solvers(fenp_find_loss("eps"), check_jump);
 }
 
-/* ---- limits ------------------------------------------------------------------------------------ */
+/* ---- limits ------------------------------------------------------------------------------ */
 
 static int stop_soon(void *user, const char *stage, double fraction)
 {
