@@ -153,7 +153,7 @@ static const char *const examples[] = { "predict the rows of a file with a model
 const command command_svm_predict = {
     .name = "svm-predict",
     .operands = "[options] test_file model_file output_file",
-    .summary = "LIBSVM's svm-predict: its options, files and messages",
+    .summary = "as LIBSVM's svm-predict, on its files",
     .description = "Predicts the rows of a file in LIBSVM's format with a model file of LIBSVM or "
                    "of svm-train, and compares with their labels.",
     .options = "options:\n"

@@ -358,7 +358,7 @@ static const char *const examples[] = { "scale to [-1, 1] and keep the factors",
 const command command_svm_scale = {
     .name = "svm-scale",
     .operands = "[options] data_filename",
-    .summary = "LIBSVM's svm-scale: its options, files and messages",
+    .summary = "as LIBSVM's svm-scale, on its files",
     .description = "Scales every column of a file in LIBSVM's format to a range and writes the "
                    "rows to standard output.",
     .options = "options:\n"

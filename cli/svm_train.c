@@ -243,7 +243,7 @@ static const char *const examples[] = { "a classifier with the gaussian kernel; 
 const command command_svm_train = {
     .name = "svm-train",
     .operands = "[options] training_set_file [model_file]",
-    .summary = "LIBSVM's svm-train: its options, files and messages",
+    .summary = "as LIBSVM's svm-train, on its files",
     .description = "Trains a support vector machine on a file in LIBSVM's format and writes a "
                    "LIBSVM model file, which svm-predict of either reads.",
     .options = "options:\n"

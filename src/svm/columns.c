@@ -9,9 +9,32 @@
 #include "base/error.h"
 #include "svm/parts.h"
 
-fen_status fenp_columns_find(const fenp_rows *rows, fenp_columns *out, fen_error *err)
+static int by_size(const void *a, const void *b)
 {
-    const int64_t pairs = rows->n ? rows->start[rows->n] : 0, words = rows->largest / 64 + 1;
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Few pairs among large indices: sorted, once each. */
+static fen_status find_by_sorting(const fenp_rows *rows, int64_t pairs, fenp_columns *out,
+                                  fen_error *err)
+{
+    out->index = fenp_new(pairs, sizeof *out->index);
+    if (!out->index) return fenp_no_memory(err, 4 * pairs, "the indices of features");
+    if (pairs > 0) memcpy(out->index, rows->index, (size_t)pairs * sizeof *out->index);
+    qsort(out->index, (size_t)pairs, sizeof *out->index, by_size);
+    out->count = 0;
+    for (int64_t e = 0; e < pairs; e++)
+        if (e == 0 || out->index[e] != out->index[out->count - 1])
+            out->index[out->count++] = out->index[e];
+    return FEN_OK;
+}
+
+/* Many: a bit for every index up to the largest. */
+static fen_status find_by_marking(const fenp_rows *rows, int64_t pairs, fenp_columns *out,
+                                  fen_error *err)
+{
+    const int64_t words = rows->largest / 64 + 1;
     uint64_t *seen = fenp_new_zeroed(words, sizeof *seen);
     if (!seen) return fenp_no_memory(err, 8 * words, "the indices of features");
     int64_t count = 0;
@@ -27,6 +50,13 @@ fen_status fenp_columns_find(const fenp_rows *rows, fenp_columns *out, fen_error
             out->index[out->count++] = (int32_t)(w * 64 + __builtin_ctzll(left));
     free(seen);
     return out->index ? FEN_OK : fenp_no_memory(err, 4 * count, "the indices of features");
+}
+
+fen_status fenp_columns_find(const fenp_rows *rows, fenp_columns *out, fen_error *err)
+{
+    const int64_t pairs = rows->n ? rows->start[rows->n] : 0;
+    return pairs < rows->largest / 64 ? find_by_sorting(rows, pairs, out, err)
+                                      : find_by_marking(rows, pairs, out, err);
 }
 
 double fenp_columns_fill(const fenp_columns *columns, const fenp_rows *rows, int64_t row,

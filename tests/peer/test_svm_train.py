@@ -1,0 +1,190 @@
+"""svm-train against LIBSVM's own program: never a worse objective, models that LIBSVM's
+svm-predict reads, the same support, messages and exit codes."""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from svm import SvmTest, need_libsvm, numbers, two_classes  # noqa: E402
+
+need_libsvm()
+KERNEL = ("-d", "2", "-g", "0.5", "-r", "1")
+NAMES = ("nu", "C", "epsilon", "obj", "rho", "nSV", "nBSV")
+
+
+class Train(SvmTest):
+    def both(self, *words):
+        theirs, ours = self.theirs("svm-train", *words), self.ours("svm-train", *words)
+        self.assertEqual(ours.code, theirs.code, (words, ours.err, theirs.err))
+        self.assertEqual(ours.err, theirs.err)
+        # the same lines but for what is counted and computed
+        shape = [[line.split(" = ")[0] for line in result.out.splitlines() if " = " in line]
+                 for result in (ours, theirs)]
+        self.assertEqual(*shape, words)
+        return ours, theirs
+
+    def compare(self, *words, data):
+        ours, theirs = self.both("-e", "1e-6", *words, data, "m")
+        for mine, other in zip(numbers(ours.out, "obj"), numbers(theirs.out, "obj")):
+            # six decimals are printed
+            self.assertLessEqual(mine, other + 1e-7 * abs(other) + 1e-6, words)
+        for name in ("rho", "nu", "epsilon"):
+            for mine, other in zip(numbers(ours.out, name), numbers(theirs.out, name)):
+                self.assertLessEqual(abs(mine - other), 1e-4 * max(1, abs(other)), (words, name))
+        for name in ("nSV", "nBSV"):
+            for mine, other in zip(numbers(ours.out, name), numbers(theirs.out, name)):
+                # degenerate rows may be in or out
+                self.assertLessEqual(abs(mine - other), 2, (words, name))
+
+    def exchange(self, data, *options):
+        """Our model gives the same answers through both predictors."""
+        ours = self.ours("svm-predict", *options, data, "m", "ours")
+        theirs = self.theirs("svm-predict", *options, data, "m", "theirs")
+        self.assertEqual((ours.code, ours.err), (theirs.code, theirs.err))
+        self.assertEqual(ours.out, theirs.out)
+        self.assert_files_close("ours", "theirs", 2e-6 if options else 1e-8)
+
+    def test_c_svc(self):
+        for kernel in range(3):
+            for data in ("two", "three"):
+                for cost in ("1", "64"):
+                    self.compare("-t", kernel, *KERNEL, "-c", cost, data=data)
+                    self.ours("svm-train", "-q", "-t", kernel, *KERNEL, "-c", cost, data, "m")
+                    self.exchange(data)
+
+    def test_nu_svc(self):
+        for kernel, data, nu in ((1, "two", "0.5"), (2, "two", "0.25"), (2, "three", "0.25"),
+                                 (0, "two", "0.625")):
+            self.compare("-s", 1, "-t", kernel, *KERNEL, "-n", nu, data=data)
+            self.ours("svm-train", "-q", "-s", 1, "-t", kernel, *KERNEL, "-n", nu, data, "m")
+            self.exchange(data)
+
+    def test_one_class(self):
+        for kernel in (1, 2):
+            for nu in ("0.125", "0.5"):
+                self.compare("-s", 2, "-t", kernel, *KERNEL, "-n", nu, data="reg")
+                self.ours("svm-train", "-q", "-s", 2, "-t", kernel, *KERNEL, "-n", nu, "reg", "m")
+                self.exchange("reg")
+
+    def test_regression(self):
+        for kernel in range(3):
+            for words in (("-s", 3, "-p", "0.125"), ("-s", 3, "-p", "0", "-c", "8"),
+                          ("-s", 4, "-n", "0.25"), ("-s", 4, "-n", "0.75", "-c", "8")):
+                self.compare(*words, "-t", kernel, *KERNEL, data="reg")
+                self.ours("svm-train", "-q", *words, "-t", kernel, *KERNEL, "reg", "m")
+                self.exchange("reg")
+
+    def test_precomputed(self):
+        self.compare("-t", 4, data="pre")
+        self.ours("svm-train", "-q", "-t", 4, "pre", "m")
+        self.exchange("pre")
+        text = self.read("pre").decode().splitlines()
+        self.write("part", "\n".join(text[::-2]) + "\n")      # other rows in another order
+        self.compare("-t", 4, data="part")
+
+    def test_sigmoid(self):
+        """Not semidefinite: some stationary point, which both predictors read alike."""
+        for type_, data in ((0, "two"), (0, "three"), (3, "reg")):
+            self.both("-s", type_, "-t", 3, *KERNEL, data, "m")
+            self.ours("svm-train", "-q", "-s", type_, "-t", 3, *KERNEL, data, "m")
+            self.exchange(data)
+
+    def test_sigmoid_that_is_semidefinite_enough(self):
+        self.compare("-t", 3, "-g", "0.015625", data="two")
+
+    def test_weights(self):
+        self.compare("-w1", "2", "-w-1", "0.5", "-g", "0.5", data="two")
+        self.compare("-w4", "3", "-w1", "2", "-w1", "2", data="three")
+        self.both("-q", "-w9", "3", "two", "m")
+
+    def test_labels(self):
+        for text in ("-1 1:1\n1 1:2\n-1 1:3\n1 1:2.5\n", "-1 1:1\n2 1:2\n-1 1:3\n2 1:2.5\n",
+                     "1.7 1:1\n2.2 1:2\n1.2 1:3\n-3.9 1:2.5\n", "3 1:1\n3 1:2\n", "1\n-1\n"):
+            self.write("labels", text)
+            self.both("labels", "m")
+            head = {}
+            for run in (self.theirs, self.ours):
+                run("svm-train", "-q", "labels", "m")
+                head[run] = [line for line in self.read("m").decode().splitlines()
+                             if line.split()[0] in ("label", "nr_class", "gamma", "nr_sv")]
+            self.assertEqual(head[self.ours], head[self.theirs])
+
+    def test_probabilities(self):
+        for type_, data in ((0, "two"), (0, "three"), (1, "three"), (3, "reg"), (4, "reg")):
+            words = ("-s", type_, "-b", 1, "-n", "0.25", "-g", "0.5", data, "m")
+            self.both(*words)
+            self.ours("svm-train", "-q", *words)
+            self.exchange(data, "-b", "1")
+            # folds are dealt differently: the sigmoids and the noise are alike, not the same
+            mine = self.model_numbers("m", "probA")
+            self.theirs("svm-train", "-q", *words)
+            for a, b in zip(mine, self.model_numbers("m", "probA")):
+                self.assertGreater(a / b, 0.3)
+                self.assertLess(a / b, 3.0)
+
+    def model_numbers(self, name, key):
+        for line in self.read(name).decode().splitlines():
+            if line.startswith(key + " "):
+                return [float(word) for word in line.split()[1:]]
+        return []
+
+    def test_cross_validation(self):
+        for words in (("-v", 5, "three"), ("-s", 3, "-v", 5, "reg"), ("-s", 2, "-v", 3, "reg"),
+                      ("-b", 1, "-v", 2, "two"), ("-s", 1, "-n", "0.25", "-v", 3, "three"),
+                      ("-q", "-v", 100, "two")):
+            ours, theirs = self.both(*words)
+            mine, other = ours.out.splitlines()[-1], theirs.out.splitlines()[-1]
+            self.assertEqual(mine.split(" = ")[0], other.split(" = ")[0])
+            if "Accuracy" in mine:       # folds are dealt differently
+                a, b = (float(line.split(" = ")[1].rstrip("%")) for line in (mine, other))
+                self.assertLess(abs(a - b), 15)
+
+    def test_leave_one_out_is_the_same(self):
+        ours, theirs = self.both("-q", "-v", 60, "two")
+        self.assertEqual(ours.out, theirs.out)
+
+    def test_all_inside_the_tube(self):
+        ours, theirs = self.both("-s", 3, "-p", 128, "reg", "m")
+        self.assertEqual(numbers(ours.out, "rho"), numbers(theirs.out, "rho"))
+        self.assertEqual(numbers(ours.out, "nSV"), [0])
+
+    def test_exact_head_and_vectors(self):
+        """Where every coefficient is at a bound, the files are the same byte for byte."""
+        self.write("far", "1 1:1 2:0.123456789\n-1 1:2\n1 1:3\n-1 1:4\n")
+        words = ("svm-train", "-q", "-c", "0.125", "-g", "1", "far", "m")
+        self.theirs(*words)
+        expected = self.read("m").decode().replace("0.12345679", "0.123456789")
+        self.ours(*words)
+        lines = self.read("m").decode().splitlines()
+        for mine, other in zip(lines, expected.splitlines()):
+            if not mine.startswith("rho"):
+                self.assertEqual(mine.replace("0.12345678900000001", "0.123456789"), other)
+
+    def test_messages(self):
+        for words in (("-s", 7), ("-t", 9), ("-t", -1), ("-g", -1), ("-t", 1, "-d", -1),
+                      ("-m", 0), ("-e", 0), ("-c", 0), ("-s", 1, "-n", 0), ("-s", 1, "-n", "1.5"),
+                      ("-s", 3, "-p", -1), ("-h", 2), ("-b", 2), ("-s", 2, "-b", 1),
+                      ("-s", 1, "-n", "0.96875"), ("-t", 4)):
+            self.same("svm-train", *words, "two", "m")
+        for words in (("nothing",), ("-q", "two", "no/such/model"), ("-t", 4, "-q", "pre", "m")):
+            self.same("svm-train", *words)
+        for words in ((), ("-z",), ("-z", "two"), ("-q",), ("-c",), ("-c", "abc", "two"),
+                      ("-v", 1, "two"), ("-v", "x", "two"), ("-wx", 1, "two"), ("--", "two"),
+                      ("-",), ("-s", "1.5", "two")):
+            self.same("svm-train", *words, out=False)
+        pre = self.read("pre").decode()
+        for serial in ("33", "0", "-1"):
+            self.write("bad", pre.replace(" 0:3 ", f" 0:{serial} "))
+            self.same("svm-train", "-t", 4, "bad", "m")
+        self.write("bad", "1 1:1\n-1 1:2\n1 2:1 1:1\n")
+        self.same("svm-train", "bad")
+
+    def test_larger(self):
+        """Objective at the tolerance that the issue names, n = 600."""
+        self.write("large", two_classes(seed=9, count=600))
+        for cost in ("1", "128"):
+            self.compare("-c", cost, "-g", "0.5", data="large")
+
+
+if __name__ == "__main__":
+    unittest.main()
