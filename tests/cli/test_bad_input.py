@@ -122,7 +122,7 @@ class BadOptions(ToolTest):
         self.refuse_option("--rows", "5", says=["--rows", "fit", "generate"])
 
     def test_options_that_do_not_exist_yet(self):
-        for name in ("penalty", "task", "epsilon"):
+        for name in ("penalty", "epsilon"):
             self.refuse_option("--" + name, "1", says=["no option --" + name])
 
     def test_wrong_choices(self):
