@@ -381,3 +381,29 @@ fen_status fenp_gram_times(const fenp_kernel *k, fen_view rows, fen_view centres
     plan_close(&p);
     return status;
 }
+
+/* ---- whole rows -------------------------------------------------------------------------- */
+
+static void rows_tile(const plan *p, int64_t row, int64_t col, double *const *out)
+{
+    tile t = tile_open(p, row, col, p->x.rows, p->z.rows);
+    for (int64_t r = 0; r < t.rows; r += 2) {
+        const double *values = tile_two(&t, r, t.cols);
+        for (int64_t i = r; i < min_of(r + 2, t.rows); i++)
+            memcpy(out[row + i] + col, values + (i - r) * p->cols, (size_t)t.cols * sizeof *values);
+    }
+}
+
+fen_status fenp_gram_rows(const fenp_kernel *k, fen_view rows, fen_view centres, double *const *out,
+                          fen_error *err)
+{
+    plan p;
+    const fen_status status = plan_open(&p, k, rows, centres, err);
+    if (status == FEN_OK) {
+#pragma omp parallel for collapse(2) schedule(dynamic)
+        for (int64_t row = 0; row < rows.rows; row += TILE_ROWS)
+            for (int64_t col = 0; col < centres.rows; col += p.cols) rows_tile(&p, row, col, out);
+    }
+    plan_close(&p);
+    return status;
+}

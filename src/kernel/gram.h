@@ -26,6 +26,9 @@ fen_status fenp_gram_packed(const fenp_kernel *k, fen_view x, double unit, float
 fen_status fenp_gram_times(const fenp_kernel *k, fen_view rows, fen_view centres,
                            const double *coef, int64_t targets, double *out,
                            const fenp_task *task, fen_error *err);
+/* out[i] (centres.rows doubles each) = kernel values of row i against the centres. */
+fen_status fenp_gram_rows(const fenp_kernel *k, fen_view rows, fen_view centres,
+                          double *const *out, fen_error *err);
 /* 1/(weighted mean squared distance over all pairs, i = j included), or its square root
  * where gamma is an inverse length. FEN_BAD_DATA if all rows are equal. */
 fen_status fenp_gamma_mean(const fen_kernel *kernel, fen_view x, const double *w, double *gamma,

@@ -4,12 +4,14 @@
 #include <string.h>
 
 extern const fenp_solver fenp_solver_primal, fenp_solver_cholesky, fenp_solver_spectral,
-    fenp_solver_lanczos, fenp_solver_lanczos32, fenp_solver_newton_linear, fenp_solver_newton;
+    fenp_solver_lanczos, fenp_solver_lanczos32, fenp_solver_newton_linear, fenp_solver_newton,
+    fenp_solver_block;
 
-const fenp_solver *const fenp_solvers[] = { &fenp_solver_primal,    &fenp_solver_cholesky,
-                                            &fenp_solver_spectral,  &fenp_solver_lanczos,
-                                            &fenp_solver_lanczos32, &fenp_solver_newton_linear,
-                                            &fenp_solver_newton,    NULL };
+const fenp_solver *const fenp_solvers[] = {
+    &fenp_solver_primal,  &fenp_solver_cholesky,  &fenp_solver_spectral,
+    &fenp_solver_lanczos, &fenp_solver_lanczos32, &fenp_solver_newton_linear,
+    &fenp_solver_newton,  &fenp_solver_block,     NULL
+};
 
 const fenp_solver *fenp_find_solver(const char *name)
 {

@@ -1,0 +1,465 @@
+/* block_dual.c -- any loss whose conjugate is piecewise quadratic: block ascent on the dual
+ *
+ *     minimise over c   1/2 c'Kc + sum_i [ d_i/2 c_i^2 - a_i c_i + kink_i |c_i| ],
+ *     low_i <= c_i <= high_i,  with bias: sum c = 0
+ *
+ * which is the dual of section 5 of the mathematics page in c = u/(2 lambda): with the piece
+ * of the loss, d = 2 lambda curvature/w, a = linear, [low, high] = w [low, high]/(2 lambda).
+ *
+ * Method. The free and the worst variables, a few thousand, make a block. Its kernel values
+ * are held in single precision; it is improved two variables at a time (smo.h) and, where that
+ * becomes slow, by Newton steps for its free variables (face.h). What it has changed is then
+ * carried over to the scores of all rows by one product in double precision, in tiles that
+ * are never stored: rounding errors of the block are seen and mended by the next one. All
+ * that is outside a block is left alone until the next choice: that is the shrinking, and
+ * nothing has to be undone.
+ * Special cases. Rows of weight 0 have low = high = 0. K need not be definite: then the answer
+ * is a stationary point. Zero is feasible for every loss.
+ * Accuracy. Down to the relative gap asked for; blocks that change nothing end it.
+ * Cost. n p flops per variable moved and block; 12 BLOCK^2 bytes and a few vectors. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/linalg.h"
+#include "solver/face.h"
+#include "solver/smo.h"
+#include "solver/solver.h"
+
+enum { BLOCK = 4096, LEAST_BLOCK = 1024, SLAB = 128 };
+enum { QP_ARRAYS = 7, PASSES = 25, NEWTON_STEPS = 2, EASY_PASSES = 3 };
+
+typedef struct state {
+    fenp_qp all;    /* every row; their linear terms are in g               */
+    fenp_qp block;  /* the rows of who                                      */
+    int64_t room;   /* of block                                             */
+    int64_t *who;   /* room                                                 */
+    float *k;       /* room x room                                          */
+    double *before; /* room: b of the block before it moved; then the moves */
+    double *rows;   /* room x p: their features                             */
+    double *slab;   /* SLAB x room                                          */
+    double *coef;   /* room                                                 */
+    double *work;   /* 2 room                                               */
+    fenp_face_room face;
+    double *f, *change;   /* n: scores, and what is added to them                 */
+    double *last, lambda; /* n: the dual vector that f belongs to                 */
+    double *diag;         /* n: k(x,x)                                            */
+    double *rank;         /* 2 n                                                  */
+    int64_t passes;
+} state;
+
+static int accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size)
+{
+    (void)kernel;
+    return loss->piece != NULL && size->power >= 1.0;
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+static int64_t whole_lanes(int64_t n) { return (n + 7) / 8 * 8; }
+static int64_t block_room(int64_t n) { return whole_lanes(n < BLOCK ? n : BLOCK); }
+
+static int64_t qp_bytes(int64_t n) { return QP_ARRAYS * fenp_arena_bytes(n); }
+
+static void qp_open(fenp_arena *arena, int64_t n, fenp_qp *q)
+{
+    double **const arrays[QP_ARRAYS] = {
+        &q->b, &q->g, &q->stiff, &q->d, &q->kink, &q->low, &q->high
+    };
+    for (int k = 0; k < QP_ARRAYS; k++) *arrays[k] = fenp_arena_doubles(arena, n);
+}
+
+static int64_t bytes(const fenp_size *size)
+{
+    const int64_t n = size->n, room = block_room(n);
+    if (fenp_bytes(room, size->p, sizeof(double)) < 0) return -1;
+    return qp_bytes(n) + qp_bytes(room) + 6 * fenp_arena_bytes(n) + 6 * fenp_arena_bytes(room) +
+           fenp_arena_bytes(room * room / 2) + fenp_arena_bytes(room * size->p) +
+           fenp_arena_bytes(SLAB * room) + fenp_arena_bytes(room * room) +
+           fenp_arena_bytes(6 * room) + (int64_t)sizeof(state) + 64;
+}
+
+/* Some ten blocks, and every row against a few thousand others as often. */
+static double flops(const fenp_size *size)
+{
+    const double n = (double)size->n, room = (double)block_room(size->n);
+    return 10.0 * (n + room) * room * ((double)size->p + 20.0) * (double)size->targets;
+}
+
+static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **out,
+                        const fenp_task *task, fen_error *err)
+{
+    const fenp_sample *sample = problem->sample;
+    const int64_t n = sample->n, room = block_room(n);
+    state *s = (state *)fenp_arena_doubles(arena, (int64_t)(sizeof *s + 7) / 8);
+    *s = (state){ .room = room };
+    qp_open(arena, n, &s->all);
+    qp_open(arena, room, &s->block);
+    s->who = (int64_t *)fenp_arena_doubles(arena, room);
+    s->before = fenp_arena_doubles(arena, room);
+    s->coef = fenp_arena_doubles(arena, room);
+    s->work = fenp_arena_doubles(arena, 2 * room);
+    s->face.who = (int64_t *)fenp_arena_doubles(arena, room);
+    s->k = (float *)fenp_arena_doubles(arena, room * room / 2);
+    s->rows = fenp_arena_doubles(arena, room * sample->p);
+    s->slab = fenp_arena_doubles(arena, SLAB * room);
+    s->face.factor = fenp_arena_doubles(arena, room * room);
+    s->face.work = fenp_arena_doubles(arena, 6 * room);
+    s->f = fenp_arena_doubles(arena, n);
+    s->change = fenp_arena_doubles(arena, n);
+    s->last = fenp_arena_doubles(arena, n);
+    s->diag = fenp_arena_doubles(arena, n);
+    s->rank = fenp_arena_doubles(arena, 2 * n);
+    memset(s->f, 0, (size_t)n * sizeof(double));
+    memset(s->last, 0, (size_t)n * sizeof(double));
+    s->lambda = 1.0;
+    fenp_gram_diagonal(&problem->kernel, fenp_sample_inputs(sample), s->diag);
+    *out = s;
+    return fenp_task_at(task, 0.0, err);
+}
+
+/* ---- kernel values ------------------------------------------------------------------------ */
+
+static int is_given(const fenp_problem *problem)
+{
+    return problem->kernel.table->basis == FEN_PRECOMPUTED;
+}
+
+static void gather(state *s, const fenp_problem *problem, const int64_t *who, int64_t count)
+{
+    const int64_t p = problem->sample->p;
+    for (int64_t k = 0; k < count; k++)
+        memcpy(s->rows + k * p, problem->sample->x + who[k] * p, (size_t)p * sizeof(double));
+}
+
+/* Of a given matrix the mean of the two values that stand for one pair. */
+static void given_block(state *s, const fenp_problem *problem, int64_t count)
+{
+    const double *x = problem->sample->x;
+    const int64_t n = problem->sample->p;
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < count; r++)
+        for (int64_t c = 0; c < count; c++)
+            s->k[r * s->room + c] =
+                (float)(0.5 * (x[s->who[r] * n + s->who[c]] + x[s->who[c] * n + s->who[r]]));
+}
+
+/* k of the block. */
+static fen_status block_kernel(state *s, const fenp_problem *problem, int64_t count, fen_error *err)
+{
+    const int64_t p = problem->sample->p, width = s->block.n;
+    fen_status status = FEN_OK;
+    memset(s->k, 0, (size_t)(width * s->room) * sizeof(float));
+    if (is_given(problem)) {
+        given_block(s, problem, count);
+        return FEN_OK;
+    }
+    gather(s, problem, s->who, count);
+    const fen_view centres = { s->rows, count, p, p };
+    for (int64_t from = 0; from < count && status == FEN_OK; from += SLAB) {
+        const int64_t rows = count - from < SLAB ? count - from : SLAB;
+        double *out[SLAB];
+        for (int64_t r = 0; r < rows; r++) out[r] = s->slab + r * s->room;
+        status = fenp_gram_rows(&problem->kernel, (fen_view){ s->rows + from * p, rows, p, p },
+                                centres, out, err);
+#pragma omp parallel for schedule(static)
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < count; c++) s->k[(from + r) * s->room + c] = (float)out[r][c];
+    }
+    return status;
+}
+
+/* change = K times the moves of the rows named. */
+static fen_status product(state *s, const fenp_problem *problem, const int64_t *who,
+                          const double *move, int64_t count, fen_error *err)
+{
+    const fenp_sample *sample = problem->sample;
+    if (is_given(problem)) {
+#pragma omp parallel for schedule(static)
+        for (int64_t i = 0; i < sample->n; i++) {
+            s->change[i] = 0.0;
+            for (int64_t k = 0; k < count; k++)
+                s->change[i] += sample->x[i * sample->p + who[k]] * move[k];
+        }
+        return FEN_OK;
+    }
+    gather(s, problem, who, count);
+    const fen_view centres = { s->rows, count, sample->p, sample->p };
+    return fenp_gram_times(&problem->kernel, fenp_sample_inputs(sample), centres, move, 1,
+                           s->change, NULL, err);
+}
+
+/* f of the c in all.b from nothing. */
+static fen_status scores_of(state *s, const fenp_problem *problem, fen_error *err)
+{
+    const int64_t n = s->all.n;
+    fen_status status = FEN_OK;
+    memset(s->f, 0, (size_t)n * sizeof(double));
+    for (int64_t i = 0; i < n && status == FEN_OK;) {
+        int64_t count = 0;
+        for (; i < n && count < s->room; i++)
+            if (s->all.b[i] != 0.0) s->who[count] = i, s->coef[count++] = s->all.b[i];
+        if (count > 0) status = product(s, problem, s->who, s->coef, count, err);
+        for (int64_t j = 0; count > 0 && j < n; j++) s->f[j] += s->change[j];
+    }
+    return status;
+}
+
+/* ---- a block ------------------------------------------------------------------------------ */
+
+/* The k-th largest of n numbers, which are put into another order. */
+static double kth_largest(double *a, int64_t n, int64_t k)
+{
+    int64_t low = 0, high = n - 1;
+    while (low < high) {
+        const double pivot = a[low + (high - low) / 2];
+        int64_t i = low, j = high;
+        while (i <= j) {
+            while (a[i] > pivot) i++;
+            while (a[j] < pivot) j--;
+            if (i <= j) {
+                const double t = a[i];
+                a[i++] = a[j], a[j--] = t;
+            }
+        }
+        if (k <= j)
+            high = j;
+        else if (k >= i)
+            low = i;
+        else
+            break;
+    }
+    return a[k];
+}
+
+/* Twice as many as are free, so that those which will be next are there too. */
+static int64_t block_size(const state *s)
+{
+    const fenp_qp *q = &s->all;
+    int64_t free = 0;
+    for (int64_t i = 0; i < q->n; i++) free += fenp_qp_rise(q, i) == fenp_qp_fall(q, i);
+    const int64_t wanted = s->passes < EASY_PASSES || 2 * free > BLOCK ? BLOCK : 2 * free;
+    const int64_t size = wanted < LEAST_BLOCK ? LEAST_BLOCK : wanted;
+    return size < q->n ? size : q->n;
+}
+
+/* The variables that are worst off against the middle of what b may be; returns how many. */
+static int64_t choose(state *s)
+{
+    const fenp_qp *q = &s->all;
+    const int64_t wanted = block_size(s);
+    double *off = s->rank, *copy = s->rank + q->n, rise = -INFINITY, fall = INFINITY;
+    for (int64_t i = 0; q->balanced && i < q->n; i++) {
+        rise = fmax(rise, fenp_qp_rise(q, i));
+        fall = fmin(fall, fenp_qp_fall(q, i));
+    }
+    const double middle = q->balanced ? 0.5 * (rise + fall) : 0.0;
+    for (int64_t i = 0; i < q->n; i++)
+        copy[i] = off[i] = q->low[i] < q->high[i]
+                               ? fmax(fenp_qp_rise(q, i) - middle, middle - fenp_qp_fall(q, i))
+                               : -INFINITY;
+    const double edge = kth_largest(copy, q->n, wanted - 1);
+    int64_t count = 0;
+    for (int64_t i = 0; i < q->n && count < wanted; i++)
+        if (off[i] >= edge && off[i] > -INFINITY) s->who[count++] = i;
+    return count;
+}
+
+/* The block's own program; places beyond count are filled with what cannot move. */
+static void fill_block(state *s, int64_t count)
+{
+    const fenp_qp *from = &s->all;
+    fenp_qp *to = &s->block;
+    to->balanced = from->balanced;
+    to->n = whole_lanes(count);
+    for (int64_t k = 0; k < to->n; k++) {
+        const int64_t i = s->who[k < count ? k : 0];
+        const int real = k < count;
+        to->b[k] = s->before[k] = real ? from->b[i] : 0.0;
+        to->g[k] = from->g[i], to->stiff[k] = from->stiff[i], to->d[k] = from->d[i];
+        to->kink[k] = from->kink[i];
+        to->low[k] = real ? from->low[i] : 0.0, to->high[k] = real ? from->high[i] : 0.0;
+    }
+}
+
+/* Pairs while they are quick, then Newton steps. */
+static fen_status improve_block(state *s, double goal, fen_error *err)
+{
+    const fenp_qp *q = &s->block;
+    fen_status status = FEN_OK;
+    fenp_smo(q, s->k, s->room, goal, 2 * q->n, s->work);
+    int moved = s->passes >= EASY_PASSES;
+    for (int step = 0; step < NEWTON_STEPS && moved && status == FEN_OK; step++) {
+        if (fenp_qp_violation(q) <= goal) break;
+        status = fenp_face_step(q, s->k, s->room, &s->face, &moved, err);
+    }
+    return status;
+}
+
+/* The moves of the block into b, f and g of all rows; *moved: there are some. */
+static fen_status carry_over(state *s, const fenp_problem *problem, int64_t count, int *moved,
+                             fen_error *err)
+{
+    fenp_qp *q = &s->all;
+    int64_t changed = 0;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t i = s->who[k];
+        const double move = s->block.b[k] - s->before[k];
+        if (move == 0.0) continue;
+        q->b[i] = s->block.b[k];
+        q->g[i] += q->d[i] * move;
+        s->who[changed] = i, s->coef[changed++] = move;
+    }
+    *moved = changed > 0;
+    if (!changed) return FEN_OK;
+    const fen_status status = product(s, problem, s->who, s->coef, changed, err);
+    for (int64_t i = 0; status == FEN_OK && i < q->n; i++) {
+        s->f[i] += s->change[i];
+        q->g[i] += s->change[i];
+    }
+    return status;
+}
+
+static fen_status one_block(state *s, const fenp_problem *problem, int *moved, fen_error *err)
+{
+    const double goal = 0.1 * fenp_qp_violation(&s->all);
+    const int64_t count = choose(s);
+    *moved = 0;
+    if (count == 0) return FEN_OK;
+    fill_block(s, count);
+    fen_status status = block_kernel(s, problem, count, err);
+    if (status == FEN_OK) status = improve_block(s, goal, err);
+    if (status == FEN_OK) status = carry_over(s, problem, count, moved, err);
+    s->passes++;
+    return status;
+}
+
+/* ---- the solver ----------------------------------------------------------------------------- */
+
+/* The program that loss and lambda make, all but g; b as near to u as it may be. */
+static void load_pieces(state *s, const fenp_problem *problem, const double *u)
+{
+    const fenp_sample *sample = problem->sample;
+    fenp_qp *q = &s->all;
+    double plus = 0.0, minus = 0.0;
+    q->n = sample->n;
+    q->balanced = problem->bias;
+    for (int64_t i = 0; i < q->n; i++) {
+        const double unit = 0.5 * sample->w[i] / problem->lambda; /* C */
+        fen_piece v = { 0 };
+        if (unit > 0.0) problem->loss->piece(sample->y[i], problem->par, &v);
+        q->low[i] = unit > 0.0 ? unit * v.low : 0.0;
+        q->high[i] = unit > 0.0 ? unit * v.high : 0.0;
+        q->d[i] = unit > 0.0 ? v.curvature / unit : 0.0;
+        q->kink[i] = v.kink;
+        q->stiff[i] = s->diag[i] + q->d[i];
+        /* u of another lambda: at a bound is at a bound, rounding or not */
+        const double b = 0.5 * u[i] / problem->lambda, slack = 1e-12 * fabs(b);
+        q->b[i] = b >= q->high[i] - slack ? q->high[i] : b <= q->low[i] + slack ? q->low[i] : b;
+        *(q->b[i] > 0.0 ? &plus : &minus) += fabs(q->b[i]);
+    }
+    if (!problem->bias || fabs(plus - minus) <= 1e-13 * (plus + minus)) return;
+    for (int64_t i = 0; i < q->n; i++) { /* the larger side shrinks: 0 is always feasible */
+        if (plus > minus && q->b[i] > 0.0) q->b[i] *= minus / plus;
+        if (minus > plus && q->b[i] < 0.0) q->b[i] *= plus / minus;
+    }
+}
+
+/* f and g of b: known but for a factor if b is where the last sweep ended. */
+static fen_status load_scores(state *s, const fenp_problem *problem, const double *u,
+                              fen_error *err)
+{
+    fenp_qp *q = &s->all;
+    fen_status status = FEN_OK;
+    const double factor = s->lambda / problem->lambda;
+    int same = 1;
+    for (int64_t i = 0; i < q->n && same; i++)
+        same = u[i] == s->last[i] &&
+               fabs(2.0 * problem->lambda * q->b[i] - u[i]) <= 1e-12 * fabs(u[i]);
+    if (same)
+        for (int64_t i = 0; i < q->n; i++) s->f[i] *= factor;
+    else
+        status = scores_of(s, problem, err);
+    for (int64_t i = 0; i < q->n; i++) {
+        fen_piece v = { 0 };
+        if (problem->sample->w[i] > 0.0)
+            problem->loss->piece(problem->sample->y[i], problem->par, &v);
+        q->g[i] = s->f[i] + q->d[i] * q->b[i] - v.linear;
+    }
+    return status;
+}
+
+/* What every free variable says b is, on the average; the middle where there is none. */
+static double offset_of(const fenp_qp *q)
+{
+    double sum = 0.0, count = 0.0, rise = -INFINITY, fall = INFINITY;
+    for (int64_t i = 0; i < q->n; i++) {
+        const double up = fenp_qp_rise(q, i), down = fenp_qp_fall(q, i);
+        rise = fmax(rise, up), fall = fmin(fall, down);
+        if (up == down) sum += up, count += 1.0;
+    }
+    if (count > 0.0) return sum / count;
+    return isinf(rise) ? (isinf(fall) ? 0.0 : fall) : isinf(fall) ? rise : 0.5 * (rise + fall);
+}
+
+/* (P - D) / P at f, b and c. */
+static double relative_gap(const state *s, const fenp_problem *problem, double offset)
+{
+    const fenp_sample *sample = problem->sample;
+    const fenp_qp *q = &s->all;
+    double loss = 0.0, conj = 0.0, square = 0.0;
+    for (int64_t i = 0; i < q->n; i++) {
+        const double w = sample->w[i], y = sample->y[i];
+        if (w == 0.0) continue;
+        square += q->b[i] * s->f[i];
+        loss += w * problem->loss->value(y, s->f[i] + offset, problem->par);
+        conj += w * problem->loss->conj(y, -2.0 * problem->lambda * q->b[i] / w, problem->par);
+    }
+    const double primal = loss + problem->lambda * square;
+    const double gap = loss + conj + 2.0 * problem->lambda * square;
+    return primal > 0.0 ? gap / primal : gap;
+}
+
+static void report(state *s, const fenp_problem *problem, fenp_solution *out)
+{
+    const fenp_sample *sample = problem->sample;
+    const int64_t n = sample->n, p = sample->p;
+    for (int64_t i = 0; i < n; i++) s->last[i] = out->dual[i] = 2.0 * problem->lambda * s->all.b[i];
+    s->lambda = problem->lambda;
+    out->scale[0] = 0.5 / problem->lambda;
+    memcpy(out->scores, s->f, (size_t)n * sizeof(double));
+    if (out->weights)
+        cblas_dgemv(CblasRowMajor, CblasTrans, (int)n, (int)p, 1.0, sample->x, (int)p, s->all.b, 1,
+                    0.0, out->weights, 1);
+}
+
+static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *out,
+                        const fenp_task *task, fen_error *err)
+{
+    state *s = work;
+    int moved = 1;
+    load_pieces(s, problem, out->dual);
+    fen_status status = load_scores(s, problem, out->dual, err);
+    s->passes = 0;
+    s->face.damp = 0.01;
+    for (int pass = 0; status == FEN_OK; pass++) {
+        out->offset[0] = problem->bias ? offset_of(&s->all) : 0.0;
+        out->gap[0] = relative_gap(s, problem, out->offset[0]);
+        if (out->gap[0] <= problem->gap || pass == PASSES || !moved) break;
+        status = fenp_task_at(task, (double)pass / PASSES, err);
+        if (status == FEN_OK) status = one_block(s, problem, &moved, err);
+    }
+    report(s, problem, out);
+    return status;
+}
+
+const fenp_solver fenp_solver_block = {
+    .name = "block",
+    .help = "block ascent on the dual, for losses with corners; memory grows with n alone",
+    .iterative = 1,
+    .accepts = accepts,
+    .bytes = bytes,
+    .flops = flops,
+    .begin = begin,
+    .sweep = sweep,
+};

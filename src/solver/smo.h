@@ -1,0 +1,30 @@
+/* smo.h -- a quadratic program whose matrix is in memory, two variables at a time */
+#ifndef FENP_SMO_H
+#define FENP_SMO_H
+#include <stdint.h>
+
+/* minimise 1/2 b'Kb + sum_i d_i/2 b_i^2 - a_i b_i + kink_i |b_i|,  low <= b <= high,
+ * with balanced: sum b as it is. */
+typedef struct fenp_qp {
+    int64_t n;
+    int     balanced;
+    double *b, *g;             /* g = K b + d b - a, kept up to date                    */
+    double *stiff;             /* K_ii + d_i                                            */
+    double *d, *kink, *low, *high;
+} fenp_qp;
+
+/* Slopes to the right and to the left, as what b would have to be to cancel them: the
+ * optimum has max_i rise <= min_j fall (balanced), or rise <= 0 <= fall. A variable at its
+ * upper bound has rise -inf, one at its lower bound fall +inf. */
+double fenp_qp_rise(const fenp_qp *q, int64_t i);
+double fenp_qp_fall(const fenp_qp *q, int64_t i);
+/* How far from optimal: max rise - min fall, or the largest of rise and -fall; <= 0: it is. */
+double fenp_qp_violation(const fenp_qp *q);
+
+/* Works until the violation is at most tolerance or steps are used up; returns the steps.
+ * k: n x n, symmetric, row stride ld, a multiple of 8 as n is (fill up with low = high = 0):
+ * in single precision, which is enough to find the way; whoever calls keeps the true g.
+ * work: 2 n doubles. */
+int64_t fenp_smo(const fenp_qp *q, const float *k, int64_t ld, double tolerance, int64_t steps,
+                 double *work);
+#endif
