@@ -12,15 +12,15 @@ import unittest
 from tool import ToolTest
 
 COMMANDS = ("fit", "predict", "select", "path", "verify", "plan", "generate", "convert", "info")
-LEARN = {"target", "weights", "format", "index-base", "missing", "text", "loss", "kernel", "gamma",
-         "degree", "coef0", "lambda", "power", "as", "no-bias", "scale", "select", "tolerance",
+LEARN = {"target", "weights", "task", "format", "index-base", "missing", "text", "loss", "nu",
+         "multiclass", "class-weights", "kernel", "gamma", "degree", "coef0", "lambda", "power", "as", "no-bias", "scale", "select", "tolerance",
          "seed", "threads", "memory"}
 ONE = LEARN | {"engine", "smoothness"}      # what ends in one setting
 READ = {"format", "index-base", "missing", "text"}
 OPTIONS = {
-    "fit": ONE | {"approx", "time-limit", "output"}, "select": ONE | {"time-limit", "output"},
+    "fit": ONE | {"probability", "approx", "time-limit", "output"}, "select": ONE | {"time-limit", "output"},
     "path": LEARN | {"over", "time-limit", "output"},
-    "plan": ONE | {"approx"}, "predict": READ | {"threads", "output"},
+    "plan": ONE | {"probability", "approx"}, "predict": READ | {"threads", "scores", "output"},
     "verify": READ | {"threads", "tolerance"}, "convert": READ, "info": set(),
     "generate": {"seed", "rows", "noise", "output"},
 }
