@@ -108,6 +108,18 @@ static fen_status read_hash(const fenp_tensors *in, uint64_t *hash, fen_error *e
     return FEN_OK;
 }
 
+/* Any 64 bits; 0 where there is no such key. */
+static fen_status read_seed(const fenp_tensors *in, uint64_t *seed, fen_error *err)
+{
+    const char *text = fenp_metadata(in, "seed");
+    const size_t digits = text ? strspn(text, "0123456789") : 0;
+    if (!text) return FEN_OK;
+    if (digits == 0 || digits > 20 || text[digits] != '\0')
+        return fenp_damaged(in, "seed", "is not a whole number", err);
+    *seed = strtoull(text, NULL, 10);
+    return FEN_OK;
+}
+
 /* The verdict that text[0..length-1] names, or FEN_VERDICT_COUNT. */
 static fen_verdict find_verdict(const char *text, size_t length)
 {
@@ -150,6 +162,7 @@ static fen_status read_metadata(const fenp_tensors *in, fen_model *m, fen_error 
     const char *bias = fenp_metadata(in, "bias");
     fen_status status = read_numbers(in, m, err);
     if (status == FEN_OK) status = read_hash(in, &m->hash, err);
+    if (status == FEN_OK) status = read_seed(in, &m->seed, err);
     if (status == FEN_OK && fenp_metadata(in, "train_error")) /* not finite: left out */
         status = read_number(in, "train_error", 0, NAN, &m->train_error, err);
     if (status == FEN_OK && fenp_metadata(in, "crossing"))
@@ -180,18 +193,17 @@ static fen_status make_features(const fenp_tensors *in, fen_model **model, fen_e
     const fenp_tensor *omega = fenp_tensor_find(in, "frequencies");
     const fenp_tensor *weights = fenp_tensor_find(in, "feature_weights");
     const char *text = fenp_metadata(in, "approx");
-    int64_t rows, seed;
+    int64_t rows;
     fenp_approx approx;
     if (!text || fenp_approx_read(text, &approx, NULL) != FEN_OK || approx.columns == 0)
         return fenp_damaged(in, "approx", "does not name random features", err);
-    if (!read_count(in, "rows", &rows) || rows < 1 || !read_count(in, "seed", &seed))
+    if (!read_count(in, "rows", &rows) || rows < 1 || !fenp_metadata(in, "seed"))
         return fenp_damaged(in, "the header", "lacks the rows or the seed of the features", err);
     if (!weights || weights->shape[0] < 1 || weights->shape[1] != approx.columns ||
         omega->shape[0] != approx.columns / 2)
         return fenp_damaged(in, "frequencies", "do not have the size of the features", err);
     *model = fenp_model_new_features(rows, omega->shape[1], weights->shape[0], approx);
     if (!*model) return fenp_no_memory(err, omega->to - omega->from, omega->name);
-    (*model)->seed = (uint64_t)seed;
     return FEN_OK;
 }
 

@@ -70,14 +70,24 @@ static int put_rows(json_t *metadata, const fen_model *m)
     return put_text(metadata, "rows", rows);
 }
 
-/* What a model with random features needs beside its arrays. */
+/* What random features were drawn by, or the folds that sigmoids were fitted to. */
+static int put_seed(json_t *metadata, const fen_model *m)
+{
+    char seed[32];
+    int used = m->frequencies != NULL;
+    for (int64_t t = 0; t < m->targets && !used; t++)
+        used = m->output[t].sigmoid[0] != 0.0 || m->output[t].sigmoid[1] != 0.0;
+    if (!used) return 0;
+    snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
+    return put_text(metadata, "seed", seed);
+}
+
 static int put_approx(json_t *metadata, const fen_model *m)
 {
-    char approx[FENP_APPROX_TEXT], seed[32];
+    char approx[FENP_APPROX_TEXT];
     if (!m->frequencies) return 0;
     fenp_approx_print(m->approx, approx);
-    snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
-    return put_text(metadata, "approx", approx) | put_text(metadata, "seed", seed);
+    return put_text(metadata, "approx", approx);
 }
 
 /* NULL when memory ran out, as for every function here that returns JSON. */
@@ -99,7 +109,8 @@ static json_t *describe(const fen_model *m)
         put_number(metadata, "seconds", m->seconds) | put_selection(metadata, &m->selection) |
         put_number(metadata, "nu", m->nu) | put_number(metadata, "train_error", m->train_error) |
         put_number(metadata, "crossing", m->crossing) | put_rows(metadata, m) |
-        put_approx(metadata, m) | put_verdicts(metadata, m) | put_preparation(metadata, m->prep)) {
+        put_seed(metadata, m) | put_approx(metadata, m) | put_verdicts(metadata, m) |
+        put_preparation(metadata, m->prep)) {
         json_decref(metadata);
         return NULL;
     }

@@ -160,7 +160,7 @@ static inline fen_model *some_model(const some_kind *kind)
     fen_model *m =
         kind->columns ? fenp_model_new_features(SOME_ROWS, prep->features, kind->targets, approx)
                       : fenp_model_new(SOME_ROWS, prep->features, kind->targets);
-    m->seed = kind->columns ? 12345 : 0;
+    m->seed = kind->columns ? 12345 : kind->task == PAIRS ? UINT64_MAX : 0;
     m->prep = prep;
     m->loss = fenp_find_loss(kind->loss);
     m->kernel = (fenp_kernel){ fenp_find_kernel(kind->kernel), { 0.1, 3, 1.0 / 3 } };

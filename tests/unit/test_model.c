@@ -577,12 +577,18 @@ static void damaged_features_are_refused(void **state)
         void (*edit)(json_t *);
         const char *words;
     } cases[] = {
-        { no_approx, "damaged: approx" },         { exact, "damaged: approx" },
-        { more_columns, "damaged: frequencies" }, { odd_columns, "damaged: approx" },
-        { no_rows, "damaged: the header" },       { zero_rows, "damaged: the header" },
-        { no_seed, "damaged: the header" },       { polynomial_by_name, "damaged: approx" },
-        { without_direction, "damaged: approx" }, { no_feature_weights, "damaged: " },
-        { no_frequencies, "damaged: " },          { narrow, "damaged: frequencies" },
+        { no_approx, "damaged: approx" },
+        { exact, "damaged: approx" },
+        { more_columns, "damaged: frequencies" },
+        { odd_columns, "damaged: approx" },
+        { no_rows, "damaged: the header" },
+        { zero_rows, "damaged: the header" },
+        { no_seed, "damaged: seed" },
+        { polynomial_by_name, "damaged: approx" },
+        { without_direction, "damaged: approx" },
+        { no_feature_weights, "damaged: " },
+        { no_frequencies, "damaged: " },
+        { narrow, "damaged: frequencies" },
         { one_axis, "damaged: frequencies" },
     };
     const some_kind *features = &some_kinds[SOME_KINDS - 1];
