@@ -87,8 +87,8 @@ class Losses(ToolTest):
                 found = self.fit("--loss", loss)
                 self.assertEqual(found["verdict"], "optimal")
                 self.assertLessEqual(found["relative_gap"], 1e-6)
-                self.assertEqual(self.run_tool("verify", "data.fen", "data.csv", "--json")
-                                 .json["verdict"], "optimal")
+                self.assertTrue(self.run_tool("verify", "data.fen", "data.csv", "--json")
+                                .json["holds"])
                 again = json.loads(self.run_tool("info", "data.fen", "--json").out)
                 self.assertEqual(again["loss"], loss.partition(":")[0])
 

@@ -341,9 +341,9 @@ class ScipyTest(Rows):
 # ---- every loss -----------------------------------------------------------------------------
 
 class EveryLossTest(Rows):
-    def predictions(self, columns, names, loss, *options):
+    def predictions(self, columns, names, loss, *options, lam=1e-3):
         self.save("train.csv", columns, names)
-        self.fit("train.csv", "--loss", loss, *options, "--lambda", 1e-3, *GAUSSIAN)
+        self.fit("train.csv", "--loss", loss, *options, "--lambda", lam, *GAUSSIAN)
         _, arrays = self.model()
         return numpy.array([Function(arrays["inputs"], arrays["coef_scale"][t] * arrays["dual"][t],
                                      arrays["offset"][t])(self.fresh)
@@ -370,8 +370,8 @@ class EveryLossTest(Rows):
         for one, tau in zip(together, [0.1, 0.5, 0.9]):
             alone = self.predictions(columns, names, f"pinball:{tau}")
             self.assert_same_function(one, alone[0], 1e-4)
-        half = self.predictions(columns, names, "absolute", "--lambda", 2e-3)
-        self.assert_same_function(together[1], half[0], 1e-4)
+        twice = self.predictions(columns, names, "absolute", lam=2e-3)
+        self.assert_same_function(together[1], twice[0], 1e-4)
 
     def test_square_through_every_engine(self):
         columns, names = [self.x, self.y], self.names + ["y"]
