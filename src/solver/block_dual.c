@@ -232,34 +232,27 @@ static double kth_largest(double *a, int64_t n, int64_t k)
     return a[k];
 }
 
-/* Twice as many as are free, so that those which will be next are there too. */
-static int64_t block_size(const state *s)
-{
-    const fenp_qp *q = &s->all;
-    int64_t free = 0;
-    for (int64_t i = 0; i < q->n; i++) free += fenp_qp_rise(q, i) == fenp_qp_fall(q, i);
-    const int64_t wanted = s->passes < EASY_PASSES || 2 * free > BLOCK ? BLOCK : 2 * free;
-    const int64_t size = wanted < LEAST_BLOCK ? LEAST_BLOCK : wanted;
-    return size < q->n ? size : q->n;
-}
-
 /* The variables that are worst off against the middle of what b may be; returns how many. */
 static int64_t choose(state *s)
 {
     const fenp_qp *q = &s->all;
-    const int64_t wanted = block_size(s);
     double *off = s->rank, *copy = s->rank + q->n, rise = -INFINITY, fall = INFINITY;
     for (int64_t i = 0; q->balanced && i < q->n; i++) {
         rise = fmax(rise, fenp_qp_rise(q, i));
         fall = fmin(fall, fenp_qp_fall(q, i));
     }
     const double middle = q->balanced ? 0.5 * (rise + fall) : 0.0;
-    for (int64_t i = 0; i < q->n; i++)
+    int64_t count = 0, wanted = 0;
+    for (int64_t i = 0; i < q->n; i++) {
         copy[i] = off[i] = q->low[i] < q->high[i]
                                ? fmax(fenp_qp_rise(q, i) - middle, middle - fenp_qp_fall(q, i))
                                : -INFINITY;
+        wanted += 2 * (off[i] >= 0.0); /* the free ones, the bad ones and who may be next */
+    }
+    if (wanted < LEAST_BLOCK) wanted = LEAST_BLOCK;
+    if (wanted > s->room) wanted = s->room;
+    if (wanted > q->n) wanted = q->n;
     const double edge = kth_largest(copy, q->n, wanted - 1);
-    int64_t count = 0;
     for (int64_t i = 0; i < q->n && count < wanted; i++)
         if (off[i] >= edge && off[i] > -INFINITY) s->who[count++] = i;
     return count;
