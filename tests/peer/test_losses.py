@@ -60,13 +60,16 @@ class Function:
 class Rows(PeerTest):
     def setUp(self):
         super().setUp()
+        self.draw(ROWS)
+
+    def draw(self, rows):
         random = numpy.random.default_rng(11)
-        self.x = random.standard_normal((ROWS, INPUTS)).round(5)    # LIBSVM keeps 8 digits
+        self.x = random.standard_normal((rows, INPUTS)).round(5)    # LIBSVM keeps 8 digits
         self.fresh = random.standard_normal((FRESH, INPUTS))
         clean = numpy.sin(2 * self.x[:, 0]) + self.x[:, 1] * self.x[:, 2]
-        self.y = clean + 0.3 * random.standard_normal(ROWS) + 5
-        self.signs = numpy.where(clean + 0.5 * random.standard_normal(ROWS) > 0, 1.0, -1.0)
-        self.times = random.integers(1, 4, ROWS).astype(float)
+        self.y = clean + 0.3 * random.standard_normal(rows) + 5
+        self.signs = numpy.where(clean + 0.5 * random.standard_normal(rows) > 0, 1.0, -1.0)
+        self.times = random.integers(1, 4, rows).astype(float)
         self.names = [f"x{j}" for j in range(INPUTS)]
 
     def labels_of(self, loss):
@@ -123,33 +126,41 @@ class LibsvmTest(Rows):
         differ = sorted(set(ours.rows.tolist()) ^ set(theirs.rows.tolist()))
         self.assertTrue(numpy.all(distance[differ] < 1e-4), distance[differ])
 
+    def check_eps(self, cost):
+        loss, lam = f"eps:{EPSILON}", 1 / (2 * len(self.x) * cost)
+        ours = self.ours(self.y, "--loss", loss, "--lambda", cost, "--as", "libsvm", *GAUSSIAN)
+        theirs = self.theirs(self.y, "-s", 3, "-c", cost, "-p", EPSILON)
+        best = self.objective(loss, self.y, ours, lam)
+        self.assert_no_worse(best, self.objective(loss, self.y, theirs, lam))
+        self.assert_close(self.found["primal"], best, 1e-9)
+        self.assert_same_function(ours(self.fresh), theirs(self.fresh))
+        self.assert_same_support(ours, theirs, abs(abs(self.y - theirs(self.x)) - EPSILON))
+
+    def check_hinge(self, cost):
+        lam = 1 / (2 * len(self.x) * cost)
+        ours = self.ours(self.signs, "--loss", "hinge", "--lambda", cost, "--as", "libsvm",
+                         *GAUSSIAN)
+        theirs = self.theirs(self.signs, "-s", 0, "-c", cost)
+        best = self.objective("hinge", self.signs, ours, lam)
+        self.assert_no_worse(best, self.objective("hinge", self.signs, theirs, lam))
+        self.assert_close(self.found["primal"], best, 1e-9)
+        self.assert_same_function(ours(self.fresh), theirs(self.fresh))
+        self.assert_same_support(ours, theirs, abs(1 - self.signs * theirs(self.x)))
+
     def test_eps_svr(self):
         for cost in [0.1, 1, 100]:
             with self.subTest(C=cost):
-                loss, lam = f"eps:{EPSILON}", 1 / (2 * ROWS * cost)
-                ours = self.ours(self.y, "--loss", loss, "--lambda", cost, "--as", "libsvm",
-                                 *GAUSSIAN)
-                theirs = self.theirs(self.y, "-s", 3, "-c", cost, "-p", EPSILON)
-                best = self.objective(loss, self.y, ours, lam)
-                self.assert_no_worse(best, self.objective(loss, self.y, theirs, lam))
-                self.assert_close(self.found["primal"], best, 1e-9)
-                self.assert_same_function(ours(self.fresh), theirs(self.fresh))
-                off = abs(abs(self.y - theirs(self.x)) - EPSILON)
-                self.assert_same_support(ours, theirs, off)
+                self.check_eps(cost)
 
     def test_c_svc(self):
         for cost in [0.1, 1, 100]:
             with self.subTest(C=cost):
-                lam = 1 / (2 * ROWS * cost)
-                ours = self.ours(self.signs, "--loss", "hinge", "--lambda", cost, "--as", "libsvm",
-                                 *GAUSSIAN)
-                theirs = self.theirs(self.signs, "-s", 0, "-c", cost)
-                best = self.objective("hinge", self.signs, ours, lam)
-                self.assert_no_worse(best, self.objective("hinge", self.signs, theirs, lam))
-                self.assert_close(self.found["primal"], best, 1e-9)
-                self.assert_same_function(ours(self.fresh), theirs(self.fresh))
-                off = abs(1 - self.signs * theirs(self.x))
-                self.assert_same_support(ours, theirs, off)
+                self.check_hinge(cost)
+
+    def test_more_rows(self):
+        self.draw(1200)
+        self.check_eps(10)
+        self.check_hinge(10)
 
     def test_nu_svr(self):
         for cost, nu in [(1, 0.3), (100, 0.3), (1, 0.7)]:
