@@ -12,7 +12,7 @@
  *     dc_A = o_A + S B v,   S = sqrt(|A| d),
  * the ridge problem of fold.h with |A| rows, weights d and penalty 2 lambda. How far to go along
  * dc is decided in newton_steps.c. The factor is kept as long as d and lambda stay: then a step
- * costs n^2. The dual vector is u = 2 lambda c, cut into the domain for the gap.
+ * costs n^2. What is handed over is u = 2 lambda c, cut into the domain.
  * Special cases. Rounding errors that break the factorisation (K singular, lambda tiny) raise
  * the shift: lambda for the step alone, which makes it shorter, not wrong.
  * Accuracy. Each step starts from the true residual r: relative gaps of 1e-12 are reached
@@ -27,7 +27,7 @@
 #include "solver/fold.h"
 #include "solver/newton.h"
 
-enum { VECTORS = 8 }; /* beside those of a fenp_newton */
+enum { VECTORS = 10 }; /* beside those of a fenp_newton */
 
 typedef struct state {
     fenp_newton it;
@@ -36,6 +36,7 @@ typedef struct state {
     double *k, *diag;       /* n x n: K in the upper triangle; k(x,x)                   */
     double *a, *a_diag;     /* |A| x |A|: K_AA above, the factor below; k(x,x) of A     */
     double *c, *dc, *r;     /* n each: the iterate and its step; residual               */
+    double *u, *fitted;     /* n each: what would be handed over, and its scores        */
     double *full;           /* n: work                                                  */
     double *work, *store;   /* 2n each: of the fold                                     */
     double *factored;       /* n: d of the factor that stands in a                      */
@@ -74,7 +75,8 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     const fenp_sample *sample = problem->sample;
     const int64_t n = sample->n;
     state *s = (state *)fenp_arena_doubles(arena, (int64_t)(sizeof *s + 7) / 8);
-    double **vectors[] = { &s->diag, &s->a_diag, &s->c, &s->dc, &s->r, &s->full, &s->factored };
+    double **vectors[] = { &s->diag, &s->a_diag, &s->c,    &s->dc,      &s->r,
+                           &s->u,    &s->fitted, &s->full, &s->factored };
     *s = (state){ .it = { .method = &method, .state = s }, .n = n, .bias = problem->bias };
     fenp_newton_open(&s->it, arena, n);
     s->k = fenp_arena_doubles(arena, n * n);
@@ -231,25 +233,27 @@ static void move(fenp_newton *it, double part)
 
 /* ---- the iterate -------------------------------------------------------------------------- */
 
-/* With u = 2 lambda c; where that had to be moved to be feasible, lambda ||f - g/(2 lambda)||^2
- * comes on top. */
+/* Of c cut to what is feasible as a dual vector, u = 2 lambda c: then P - D is the mismatch of
+ * slopes and dual variables alone, and nobody has to move u again. */
 static double gap(fenp_newton *it)
 {
     state *s = it->state;
     const double lambda2 = 2.0 * it->q.lambda;
-    double *u = s->dc, *apart = s->r;
     if (!s->fresh) {
         times(s, s->c, it->f);
         it->norm2 = fmax(dot(s, s->c, it->f), 0.0);
         s->fresh = 1;
     }
-    for (int64_t i = 0; i < s->n; i++) u[i] = lambda2 * s->c[i];
-    const int moved = fenp_smooth_feasible(&it->q, u);
-    const double same = fenp_smooth_mismatch(&it->q, it->f, it->b, u);
-    if (!moved) return same;
-    for (int64_t i = 0; i < s->n; i++) apart[i] = s->c[i] - u[i] / lambda2;
-    times(s, apart, s->full);
-    return same + it->q.lambda * fmax(dot(s, apart, s->full), 0.0);
+    for (int64_t i = 0; i < s->n; i++) s->u[i] = lambda2 * s->c[i];
+    memcpy(s->fitted, it->f, (size_t)s->n * sizeof(double));
+    double norm2 = it->norm2;
+    if (fenp_target_feasible(&it->q, s->u)) {
+        for (int64_t i = 0; i < s->n; i++) s->full[i] = s->u[i] / lambda2;
+        times(s, s->full, s->fitted);
+        norm2 = fmax(dot(s, s->full, s->fitted), 0.0);
+    }
+    return fenp_target_relative(&it->q, s->fitted, it->b, norm2,
+                                fenp_target_mismatch(&it->q, s->fitted, it->b, s->u));
 }
 
 static const fenp_newton_method method = { direction, move, gap };
@@ -257,14 +261,13 @@ static const fenp_newton_method method = { direction, move, gap };
 /* c from u; whether it is a start. */
 static int start(state *s, const double *u)
 {
-    memcpy(s->c, u, (size_t)s->n * sizeof(double));
-    fenp_smooth_feasible(&s->it.q, s->c);
-    cblas_dscal((int)s->n, 1.0 / (2.0 * s->it.q.lambda), s->c, 1);
-    s->fresh = 1;
-    if (cblas_dasum((int)s->n, s->c, 1) == 0.0) return 0;
+    memcpy(s->u, u, (size_t)s->n * sizeof(double));
+    fenp_target_feasible(&s->it.q, s->u);
+    for (int64_t i = 0; i < s->n; i++) s->c[i] = s->u[i] / (2.0 * s->it.q.lambda);
     times(s, s->c, s->it.df);
+    s->fresh = 1;
     s->it.square = fmax(dot(s, s->c, s->it.df), 0.0);
-    const double part = fenp_newton_scale(&s->it);
+    const double part = s->it.square > 0.0 ? fenp_newton_scale(&s->it, s->u) : 0.0;
     cblas_dscal((int)s->n, part, s->c, 1);
     return part > 0.0;
 }
@@ -277,15 +280,16 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
     double reached = 0.0;
     fen_status status = FEN_OK;
     fenp_newton_set(&s->it, problem);
-    if (s->it.q.trivial)
-        memset(s->c, 0, (size_t)n * sizeof(double));
-    else
+    if (s->it.q.trivial) {
+        memset(s->u, 0, (size_t)n * sizeof(double));
+        memset(s->fitted, 0, (size_t)n * sizeof(double));
+    } else
         status = fenp_newton_run(&s->it, start(s, out->dual), problem->gap, &reached, task, err);
-    for (int64_t i = 0; i < n; i++) out->dual[i] = 2.0 * problem->lambda * s->c[i];
+    memcpy(out->dual, s->u, (size_t)n * sizeof(double));
     if (out->weights)
-        cblas_dgemv(CblasRowMajor, CblasTrans, (int)n, (int)p, 1.0, problem->sample->x, (int)p,
-                    s->c, 1, 0.0, out->weights, 1);
-    fenp_newton_leave(&s->it, reached, out);
+        cblas_dgemv(CblasRowMajor, CblasTrans, (int)n, (int)p, 1.0 / (2.0 * problem->lambda),
+                    problem->sample->x, (int)p, s->u, 1, 0.0, out->weights, 1);
+    fenp_newton_leave(&s->it, s->fitted, s->it.b, reached, out);
     return status;
 }
 

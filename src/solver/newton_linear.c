@@ -4,10 +4,12 @@
  *     gradient:  g = X's + 2 lambda a   and, with a bias, sum s
  *     step:      (Z'Z + 2 lambda I) da = m sum s - g,   db = -m'da - sum s / sum d
  *     m = X'd / sum d,   Z = D^1/2 (X - 1 m');  without bias m = 0 and db = 0
- *     dual:      u = -s at the best b, feasible as it stands:  P - D = |g|^2 / (4 lambda)
+ *     dual:      u = -s at the best b, feasible as it stands
  *
  * Method. Z'Z by blocks of rows: rows with d = 0 are left out, and no array has n p entries.
  * How far to go is decided in newton_steps.c. The factor is kept as long as d and lambda stay.
+ * What is handed over is X'u/(2 lambda) = a - g/(2 lambda), so that weights and dual vector fit
+ * each other to the last digit.
  * Special cases. A breakdown of the factorisation raises the shift for that step.
  * Accuracy. Each step starts from the true gradient: relative gaps of 1e-12 are reached.
  * Cost. n p^2 + p^3/3 flops a step, 8 p^2 bytes. */
@@ -30,6 +32,9 @@ typedef struct state {
     double *g, *mean;     /* p                                                         */
     double *z;            /* ROWS x p                                                  */
     double *factor;       /* p x p                                                     */
+    double *u, *fitted;   /* n: what would be handed over, its scores,                 */
+    double *weights, b;   /* p: weights and offset                                     */
+    int given;            /* u is that of the start                                    */
     double *factored;     /* n: d of it                                                */
     double lambda, shift; /* of the factor, 0: there is none; 2 lambda or more         */
 } state;
@@ -44,7 +49,7 @@ static int64_t bytes(const fenp_size *size)
     const int64_t n = size->n, p = size->p;
     if (fenp_bytes(p, p + ROWS, sizeof(double)) < 0 || fenp_bytes(n, 16, sizeof(double)) < 0)
         return -1;
-    return (FENP_NEWTON_VECTORS + 1) * fenp_arena_bytes(n) + 4 * fenp_arena_bytes(p) +
+    return (FENP_NEWTON_VECTORS + 3) * fenp_arena_bytes(n) + 5 * fenp_arena_bytes(p) +
            fenp_arena_bytes(ROWS * p) + fenp_arena_bytes(p * p) + (int64_t)sizeof(state) + 64;
 }
 
@@ -70,6 +75,9 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
                   .x = sample->x };
     fenp_newton_open(&s->it, arena, n);
     s->factored = fenp_arena_doubles(arena, n);
+    s->u = fenp_arena_doubles(arena, n);
+    s->fitted = fenp_arena_doubles(arena, n);
+    s->weights = fenp_arena_doubles(arena, p);
     s->a = fenp_arena_doubles(arena, p);
     s->da = fenp_arena_doubles(arena, p);
     s->g = fenp_arena_doubles(arena, p);
@@ -188,20 +196,34 @@ static void move(fenp_newton *it, double part)
 {
     state *s = it->state;
     cblas_daxpy((int)s->p, part, s->da, 1, s->a, 1);
+    s->given = 0;
 }
 
 /* ---- the iterate -------------------------------------------------------------------------- */
 
-/* At the best b the slopes sum to 0. */
+/* u / (2 lambda) as a function: weights, scores, offset */
+static void function_of(state *s, const double *u, double *weights, double *f)
+{
+    times_back(s, u, 0.0, weights);
+    cblas_dscal((int)s->p, 1.0 / (2.0 * s->it.q.lambda), weights, 1);
+    times(s, weights, f);
+}
+
+/* At the best b the slopes sum to 0. A dual vector that was handed in is judged as it is. */
 static double gap(fenp_newton *it)
 {
     state *s = it->state;
     times(s, s->a, it->f);
     it->norm2 = dot(s, s->a, s->a);
-    it->b = fenp_smooth_offset(&it->q, it->f, it->b);
-    fenp_smooth_slopes(&it->q, it->f, it->b, it->slope);
-    gradient(s);
-    return dot(s, s->g, s->g) / (4.0 * it->q.lambda);
+    it->b = fenp_target_offset(&it->q, it->f, it->b);
+    if (!s->given) {
+        fenp_target_slopes(&it->q, it->f, it->b, s->u);
+        for (int64_t i = 0; i < s->n; i++) s->u[i] = -s->u[i];
+    }
+    function_of(s, s->u, s->weights, s->fitted);
+    s->b = fenp_target_offset(&it->q, s->fitted, it->b);
+    return fenp_target_relative(&it->q, s->fitted, s->b, dot(s, s->weights, s->weights),
+                                fenp_target_mismatch(&it->q, s->fitted, s->b, s->u));
 }
 
 static const fenp_newton_method method = { direction, move, gap };
@@ -209,16 +231,13 @@ static const fenp_newton_method method = { direction, move, gap };
 /* a = X'u / (2 lambda); whether it is a start. */
 static int start(state *s, const double *u)
 {
-    double *feasible = s->it.slope;
-    memcpy(feasible, u, (size_t)s->n * sizeof(double));
-    fenp_smooth_feasible(&s->it.q, feasible);
-    times_back(s, feasible, 0.0, s->a);
-    cblas_dscal((int)s->p, 1.0 / (2.0 * s->it.q.lambda), s->a, 1);
+    memcpy(s->u, u, (size_t)s->n * sizeof(double));
+    fenp_target_feasible(&s->it.q, s->u);
+    function_of(s, s->u, s->a, s->it.df);
     s->it.square = dot(s, s->a, s->a);
-    if (s->it.square == 0.0) return 0;
-    times(s, s->a, s->it.df);
-    const double part = fenp_newton_scale(&s->it);
+    const double part = s->it.square > 0.0 ? fenp_newton_scale(&s->it, s->u) : 0.0;
     cblas_dscal((int)s->p, part, s->a, 1);
+    s->given = part == 1.0;
     return part > 0.0;
 }
 
@@ -229,14 +248,15 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
     double reached = 0.0;
     fen_status status = FEN_OK;
     fenp_newton_set(&s->it, problem);
-    if (s->it.q.trivial)
-        memset(s->a, 0, (size_t)s->p * sizeof(double));
-    else
+    if (s->it.q.trivial) {
+        memset(s->u, 0, (size_t)s->n * sizeof(double));
+        function_of(s, s->u, s->weights, s->fitted);
+        s->b = s->it.b;
+    } else
         status = fenp_newton_run(&s->it, start(s, out->dual), problem->gap, &reached, task, err);
-    fenp_smooth_slopes(&s->it.q, s->it.f, s->it.b, s->it.slope);
-    for (int64_t i = 0; i < s->n; i++) out->dual[i] = s->it.q.trivial ? 0.0 : -s->it.slope[i];
-    if (out->weights) memcpy(out->weights, s->a, (size_t)s->p * sizeof(double));
-    fenp_newton_leave(&s->it, reached, out);
+    memcpy(out->dual, s->u, (size_t)s->n * sizeof(double));
+    if (out->weights) memcpy(out->weights, s->weights, (size_t)s->p * sizeof(double));
+    fenp_newton_leave(&s->it, s->fitted, s->b, reached, out);
     return status;
 }
 

@@ -3,9 +3,10 @@
  *     descent = -dP/da = shift ||df||^2 + sum d (df + db)^2,   by the equations of the step
  *
  * Method. Cold starts come down from a lambda at which the data hardly matter, by tens or more,
- * one step or a few each: without that, losses with flat pieces change their mind about who is on them
- * row by row when lambda is small. Steps that had to be cut short raise a floor below the
- * curvatures (damping: rows on a linear piece may then not run away), full ones lower it.
+ * one step or a few each: without that, losses with flat pieces change their mind about who is
+ * on them row by row when lambda is small. Steps that had to be cut short raise a floor below
+ * the curvatures (damping: rows on a linear piece may then not run away), full ones lower it.
+ * A warm start that leads nowhere is treated as a cold one.
  * b moves with the steps; making it the best one in between costs steps, because rows change
  * their pieces for nothing.
  * Special cases. No row with a curvature: the best b first, so that the slopes sum to 0 and the
@@ -17,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STEPS = 100 };
+enum { STEPS = 100, PATIENCE = 25 }; /* PATIENCE: with a warm start */
 
 /* How boldly to go on. */
 typedef struct pace {
@@ -38,14 +39,14 @@ void fenp_newton_open(fenp_newton *it, fenp_arena *arena, int64_t n)
 
 void fenp_newton_set(fenp_newton *it, const fenp_problem *problem)
 {
-    it->q = fenp_smooth_of(problem, it->y, it->f);
+    it->q = fenp_target_of(problem, it->y, it->f);
     it->b = it->q.constant;
     it->norm2 = 0.0;
 }
 
 static double primal(const fenp_newton *it)
 {
-    return fenp_smooth_loss(&it->q, it->f, it->b) + it->q.lambda * it->norm2;
+    return fenp_target_loss(&it->q, it->f, it->b) + it->q.lambda * it->norm2;
 }
 
 static double search(const fenp_newton *it, double descent)
@@ -58,7 +59,7 @@ static double search(const fenp_newton *it, double descent)
                            .square = it->square,
                            .descent = descent,
                            .fuzz = it->fuzz };
-    return fenp_smooth_search(&it->q, &ray);
+    return fenp_target_search(&it->q, &ray);
 }
 
 static void advance(fenp_newton *it, double part)
@@ -68,27 +69,54 @@ static void advance(fenp_newton *it, double part)
     it->norm2 = fmax(it->norm2 + part * (2.0 * it->cross + part * it->square), 0.0);
 }
 
-double fenp_newton_scale(fenp_newton *it)
+/* f = a df with its best b; returns the excess of u.df over what the slopes there make of it. */
+static double stretch(fenp_newton *it, double a)
 {
-    long double rise = 0.0L;
-    fenp_smooth_slopes(&it->q, it->f, it->b, it->slope);
-    it->db = fenp_smooth_offset(&it->q, it->df, it->b) - it->b;
-    it->cross = it->fuzz = 0.0;
-    for (int64_t i = 0; i < it->q.n; i++) rise += it->slope[i] * (it->df[i] + it->db);
-    const double part = search(it, -(double)rise);
-    advance(it, part);
-    return part;
+    long double sum = 2.0L * it->q.lambda * it->square;
+    for (int64_t i = 0; i < it->q.n; i++) it->f[i] = a * it->df[i];
+    it->b = fenp_target_offset(&it->q, it->f, it->b);
+    fenp_target_slopes(&it->q, it->f, it->b, it->slope);
+    for (int64_t i = 0; i < it->q.n; i++) sum += it->slope[i] * it->df[i];
+    it->norm2 = a * a * it->square;
+    return (double)sum;
+}
+
+/* By the Illinois method. */
+double fenp_newton_scale(fenp_newton *it, const double *u)
+{
+    const double enough = 1e-4 * 2.0 * it->q.lambda * it->square;
+    double low = 0.0, high = 1.0, a = 1.0, at = stretch(it, a);
+    double at_high = at, at_low;
+    int side = 0;
+    if (fenp_target_relative(&it->q, it->f, it->b, it->norm2,
+                             fenp_target_mismatch(&it->q, it->f, it->b, u)) < 0.01)
+        return 1.0; /* at home with this lambda */
+    at_low = at > enough ? stretch(it, 0.0) : 0.0;
+    for (int step = 0; step < 30 && fabs(at) > enough && at_low < 0.0; step++) {
+        a = low - at_low * (high - low) / (at_high - at_low);
+        at = stretch(it, a);
+        const int right = at > 0.0;
+        if (right)
+            high = a, at_high = at, at_low *= side > 0 ? 0.5 : 1.0;
+        else
+            low = a, at_low = at, at_high *= side < 0 ? 0.5 : 1.0;
+        side = right ? 1 : -1;
+    }
+    if (primal(it) < it->q.null) return a;
+    stretch(it, 0.0);
+    it->b = it->q.constant;
+    return 0.0;
 }
 
 static fen_status one_step(fenp_newton *it, pace *p, const fenp_task *task, fen_error *err)
 {
-    const fenp_smooth *q = &it->q;
+    const fenp_target *q = &it->q;
     const double least = p->damping * q->loss->smoothness, before = primal(it);
-    if (fenp_smooth_curvatures(q, it->f, it->b, least, it->d) == 0) {
-        it->b = fenp_smooth_offset(q, it->f, it->b);
-        fenp_smooth_curvatures(q, it->f, it->b, least, it->d);
+    if (fenp_target_curvatures(q, it->f, it->b, least, it->d) == 0) {
+        it->b = fenp_target_offset(q, it->f, it->b);
+        fenp_target_curvatures(q, it->f, it->b, least, it->d);
     }
-    fenp_smooth_slopes(q, it->f, it->b, it->slope);
+    fenp_target_slopes(q, it->f, it->b, it->slope);
     const fen_status status = it->method->direction(it, task, err);
     if (status != FEN_OK) return status;
     long double descent = (long double)it->shift * it->square;
@@ -107,16 +135,10 @@ static fen_status one_step(fenp_newton *it, pace *p, const fenp_task *task, fen_
     return FEN_OK;
 }
 
-static double relative_gap(fenp_newton *it)
-{
-    const double gap = it->method->gap(it);
-    return gap / fenp_smooth_unit(&it->q, primal(it));
-}
-
 /* Where a cold start begins. */
 static double top_level(const fenp_newton *it)
 {
-    const fenp_smooth *q = &it->q;
+    const fenp_target *q = &it->q;
     fen_piece piece = { .kink = 1.0 };
     if (q->loss->piece) q->loss->piece(1.0, q->par, &piece);
     if (piece.kink == 0.0 && isinf(piece.low) && isinf(piece.high))
@@ -138,7 +160,7 @@ fen_status fenp_newton_run(fenp_newton *it, int warm, double target, double *rea
     for (int step = 0, idle = 0; step < STEPS && status == FEN_OK; step++) {
         it->q.lambda = p.level;
         if (p.level == lambda) {
-            gap = relative_gap(it);
+            gap = it->method->gap(it);
             idle = gap < 0.5 * best ? 0 : idle + (p.descent <= 1e-13 || p.went == 0.0);
             best = fmin(best, gap);
             if (gap <= target || idle == 3) break;
@@ -147,24 +169,26 @@ fen_status fenp_newton_run(fenp_newton *it, int warm, double target, double *rea
         const fenp_task part = fenp_task_part(task, "Newton steps", done, done);
         status = fenp_task_at(&part, 0.0, err);
         if (status == FEN_OK) status = one_step(it, &p, &part, err);
-        if (p.descent < 0.3 && (p.went >= 0.5 || p.went == 0.0))
-            p.level = fmax(lower(p.descent) * p.level, lambda);
-        else if (warm && step == 0 && p.went < 0.25)
+        const int lost = step == 0 ? p.went < 1e-3 : step == PATIENCE;
+        if (warm && lost)
             p.level = top;
+        else if (p.descent < 0.3 && (p.went >= 0.5 || p.went == 0.0))
+            p.level = fmax(lower(p.descent) * p.level, lambda);
     }
     it->q.lambda = lambda;
     if (gap > target) { /* an end before the end */
-        it->b = fenp_smooth_offset(&it->q, it->f, it->b);
-        gap = relative_gap(it);
+        it->b = fenp_target_offset(&it->q, it->f, it->b);
+        gap = it->method->gap(it);
     }
     *reached = gap;
     return status;
 }
 
-void fenp_newton_leave(const fenp_newton *it, double gap, fenp_solution *out)
+void fenp_newton_leave(const fenp_newton *it, const double *f, double b, double gap,
+                       fenp_solution *out)
 {
     out->scale[0] = 1.0 / (2.0 * it->q.lambda);
-    out->offset[0] = it->b + it->q.base;
-    if (out->scores) memcpy(out->scores, it->f, (size_t)it->q.n * sizeof(double));
+    out->offset[0] = b + it->q.base;
+    if (out->scores) memcpy(out->scores, f, (size_t)it->q.n * sizeof(double));
     if (out->gap) out->gap[0] = gap;
 }
