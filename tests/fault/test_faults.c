@@ -291,6 +291,17 @@ static fen_options options(void)
     return o;
 }
 
+static int decide(outcome *o, const fen_model *m, const double *scores, int64_t rows)
+{
+    double laws[64];
+    int64_t codes[16], classes = fen_model_classes(m);
+    if (classes == 0) return 1;
+    if (!fine(o, fen_decide(m, scores, rows, codes, laws, &o->err))) return 0;
+    digest(o, codes, (size_t)rows * sizeof *codes);
+    digest(o, laws, (size_t)(rows * classes) * sizeof *laws);
+    return 1;
+}
+
 static int predict(outcome *o, const fen_model *m, const fen_table *table, const fen_options *opt)
 {
     double scores[64], labels[64];
@@ -298,7 +309,7 @@ static int predict(outcome *o, const fen_model *m, const fen_table *table, const
     if (!fine(o, fen_predict_table(m, table, opt, scores, labels, &o->err))) return 0;
     digest(o, scores, (size_t)count * sizeof *scores);
     digest(o, labels, (size_t)count * sizeof *labels);
-    return 1;
+    return decide(o, m, scores, fen_table_rows(table));
 }
 
 static int verify(outcome *o, const fen_model *m, const fen_table *table, const fen_options *opt)
@@ -377,6 +388,29 @@ static void two_targets(outcome *o)
     opt.kernel = "linear";
     opt.lambda = fen_value(1e-3);
     whole_life(o, "two.csv.gz", &opt);
+}
+
+/* Pairs of three classes with weights and sigmoids; the rows that are kept, the labels. */
+static void classes(outcome *o)
+{
+    fen_options opt = options();
+    opt.multiclass = "ovo";
+    opt.loss = "sqhinge";
+    opt.class_weights = "ebb=2";
+    opt.probability = 1;
+    opt.gamma = fen_value(0.3);
+    opt.lambda = fen_value(1e-2);
+    whole_life(o, "classes.csv", &opt);
+}
+
+static void two_classes(outcome *o)
+{
+    fen_options opt = options();
+    opt.target = "colour";
+    opt.class_weights = "balanced";
+    opt.gamma = fen_value(0.3);
+    opt.lambda = fen_value(1e-2);
+    short_life(o, "train.csv", &opt);
 }
 
 static void sparse_rows(outcome *o)
@@ -603,6 +637,8 @@ static void survives_all(void (*scenario)(outcome *o))
 static void test_selected_gaussian(void **state) { (void)state, survives_all(selected_gaussian); }
 static void test_weighted_kfold(void **state) { (void)state, survives_all(weighted_kfold); }
 static void test_two_targets(void **state) { (void)state, survives_all(two_targets); }
+static void test_classes(void **state) { (void)state, survives_all(classes); }
+static void test_two_classes(void **state) { (void)state, survives_all(two_classes); }
 static void test_sparse_rows(void **state) { (void)state, survives_all(sparse_rows); }
 static void test_binary_rows(void **state) { (void)state, survives_all(binary_rows); }
 static void test_features(void **state) { (void)state, survives_all(features); }
@@ -630,11 +666,14 @@ static void write_data(void)
     char train[2048] = "age,colour,size,zone,y\n", numbers[2048] = "a,b,y\n";
     char weighted[2048] = "a,w,y\n", two[2048] = "a,b,z,y\n", sparse[2048] = "";
     static const char *const colours[] = { "red", "\"blue, dark\"", "" };
+    static const char *const tides[] = { "flow", "ebb", "slack" };
+    char labelled[2048] = "a,b,tide\n";
     for (int i = 0; i < 12; i++) {
         int a = i * 7 % 12, b = i * 5 % 12;
         char age[16] = "";
         if (i != 4) snprintf(age, sizeof age, "%d", a);
         sprintf(train + strlen(train), "%s,%s,%d.5,7,%d\n", age, colours[i % 3], b, a * b % 10);
+        sprintf(labelled + strlen(labelled), "%d,%d,%s\n", a, b, tides[(a + b / 4) % 3]);
         sprintf(numbers + strlen(numbers), "%d,%d.25,%d\n", a, b, a * b % 10);
         sprintf(weighted + strlen(weighted), "%d,%d,%d\n", a, 1 + i % 3, a * b % 10);
         sprintf(two + strlen(two), "%d,%d,%d,%d\n", a, b, a + b, a * b % 10);
@@ -642,6 +681,7 @@ static void write_data(void)
     }
     put("train.csv", train);
     put("numbers.csv", numbers);
+    put("classes.csv", labelled);
     put("weighted.csv", weighted);
     put("two.csv", two);
     put("train.svm", sparse);
@@ -676,6 +716,8 @@ int main(void)
         cmocka_unit_test(test_selected_gaussian),
         cmocka_unit_test(test_weighted_kfold),
         cmocka_unit_test(test_two_targets),
+        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_two_classes),
         cmocka_unit_test(test_sparse_rows),
         cmocka_unit_test(test_binary_rows),
         cmocka_unit_test(test_features),
