@@ -142,9 +142,8 @@ static double stationarity(const fenp_claim *c, const double *u)
 /* ---- the verdict ------------------------------------------------------------------------- */
 
 /* Where y is constant to rounding, both numbers are rounding errors: then 1e7 times the loss
- * of an error in the last digits of y. All go with the scale of y: rescaling changes no verdict.
- * The objective of a parameter that earns is negative, and its null is 0: then the penalty
- * says what is small. */
+ * of an error in the last digits. All go with the scale of y: rescaling changes no verdict.
+ * The objective of a parameter that earns is negative, and its null is 0. */
 double fenp_gap_unit(const fen_certificate *of, double digits)
 {
     const double null = of->null < INFINITY ? of->null : 0.0;
@@ -152,13 +151,17 @@ double fenp_gap_unit(const fen_certificate *of, double digits)
     return null <= digits ? fmax(unit, 1e7 * digits) : unit;
 }
 
-double fenp_last_digits(const fen_loss *loss, const double *par, const double *y, const double *w,
-                        int64_t n)
+/* Loss of an error in the last digits of y, or of the last digits of the largest -P that a
+ * parameter which earns can have, price^2 k(x,x) / (4 lambda). */
+static double last_digits(const fenp_claim *c)
 {
     long double sum = 0.0L;
-    if (!loss->residual) return 0.0;
-    for (int64_t i = 0; i < n; i++)
-        sum += (long double)w[i] * loss->value(y[i], y[i] * (1.0 + 8.0 * DBL_EPSILON), par);
+    if (c->free_par && c->price < 0.0)
+        return DBL_EPSILON * c->price * c->price * c->diagonal / (4.0 * c->lambda);
+    if (!c->loss->residual) return 0.0;
+    for (int64_t i = 0; i < c->n; i++)
+        sum += (long double)c->w[i] *
+               c->loss->value(c->y[i], c->y[i] * (1.0 + 8.0 * DBL_EPSILON), c->par);
     return sum < INFINITY ? (double)sum : 0.0;
 }
 
@@ -187,8 +190,8 @@ static fen_certificate judge(const fenp_claim *c, const double *u, double tolera
     out.dual = best_dual(c);
     out.null = fenp_claim_null(c);
     out.stationarity = stationarity(c, u);
-    const double digits = fenp_last_digits(c->loss, c->par, c->y, c->w, c->n);
-    fenp_certificate_close(&out, fenp_gap_unit(&out, digits), tolerance, shrinkage <= floor);
+    fenp_certificate_close(&out, fenp_gap_unit(&out, last_digits(c)), tolerance,
+                           shrinkage <= floor);
     return out;
 }
 
@@ -207,6 +210,7 @@ typedef struct desk {
     double *products;       /* n x 2 targets: the kernel matrix times all of them    */
     double *f, *z, *w;      /* n each, of one target                                 */
     double *g;              /* p                                                     */
+    double diagonal;        /* mean k(x,x)                                           */
     const fenp_line *lines; /* power < 1: of all targets                             */
 } desk;
 
@@ -233,7 +237,8 @@ static desk open_desk(fenp_arena *arena, const fen_model *m)
 }
 
 /* What target t claims, but for f and z. */
-static fenp_claim claim_of(const fen_model *m, const fenp_sample *sample, int64_t t, double *w)
+static fenp_claim claim_of(const fen_model *m, const fenp_sample *sample, int64_t t,
+                           double diagonal, double *w)
 {
     static const double none = 0.0;
     const double *y = sample->y + t * m->n, *par = &m->output[t].par;
@@ -250,6 +255,7 @@ static fenp_claim claim_of(const fen_model *m, const fenp_sample *sample, int64_
                      .y = y,
                      .w = w,
                      .n = m->n,
+                     .diagonal = diagonal,
                      .lambda = m->lambda,
                      .power = m->power,
                      .offset = m->offset[t],
@@ -269,7 +275,7 @@ static void lay_out_duals(const fen_model *m, const fenp_sample *sample, desk *d
         double *u = d->coef + t * n;
         for (int64_t k = 0; k < (m->support ? m->kept : n); k++)
             u[m->support ? m->support[k] : k] = stored[k];
-        const fenp_claim c = claim_of(m, sample, t, d->w);
+        const fenp_claim c = claim_of(m, sample, t, d->diagonal, d->w);
         fenp_claim_feasible(&c, u, d->coef + all + t * n);
     }
 }
@@ -310,10 +316,9 @@ static void judge_targets(const fen_model *m, const fenp_sample *sample, desk *d
                           fen_certificate *out)
 {
     const int64_t n = m->n, all = n * m->targets;
-    const double unit = fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
     for (int64_t t = 0; t < m->targets; t++) {
         const double *feasible = d->coef + all + t * n;
-        fenp_claim c = claim_of(m, sample, t, d->w);
+        fenp_claim c = claim_of(m, sample, t, d->diagonal, d->w);
         c.f = d->f, c.z = d->z;
         c.tangents = d->lines ? d->lines + t * m->tangent_count : NULL;
         for (int64_t i = 0; i < n; i++) d->z[i] = d->w[i] > 0.0 ? feasible[i] / d->w[i] : 0.0;
@@ -322,7 +327,7 @@ static void judge_targets(const fen_model *m, const fenp_sample *sample, desk *d
         else
             kernel_norms(m, t, d->coef, d->products, &c, d->f);
         out[t] = judge(&c, d->coef + t * n, m->tolerance, 1.0 / (2.0 * m->coef_scale[t]),
-                       (double)n * DBL_EPSILON * unit);
+                       (double)n * DBL_EPSILON * d->diagonal);
     }
 }
 
@@ -337,15 +342,31 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
         fenp_arena_open(&arena, work_bytes(&size, k * m->tangent_count), "the certificate", err);
     if (status != FEN_OK) return status;
     desk d = open_desk(&arena, m);
+    d.diagonal = fenp_gram_mean_diagonal(&m->kernel, rows, sample->w);
     lay_out_duals(m, sample, &d);
     if (!m->weights)
         status = fenp_gram_times(&m->kernel, rows, rows, d.coef, 2 * k, d.products, task, err);
     if (status == FEN_OK && m->tangents)
-        status = fenp_tangents_lines(&arena, m, sample, claim_of(m, sample, 0, d.w), d.z, &d.lines,
-                                     task, err);
+        status = fenp_tangents_lines(&arena, m, sample, claim_of(m, sample, 0, d.diagonal, d.w),
+                                     d.z, &d.lines, task, err);
     if (status == FEN_OK) judge_targets(m, sample, &d, out);
     fenp_arena_close(&arena);
     return status;
+}
+
+fen_status fenp_certify_digits(const fen_model *m, const fenp_sample *sample, double *digits,
+                               fen_error *err)
+{
+    const double diagonal =
+        fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
+    double *w = fenp_new(m->n, sizeof *w);
+    if (!w) return fenp_no_memory(err, fenp_bytes(m->n, 1, sizeof *w), "the certificate");
+    for (int64_t t = 0; t < m->targets; t++) {
+        const fenp_claim c = claim_of(m, sample, t, diagonal, w);
+        digits[t] = last_digits(&c);
+    }
+    free(w);
+    return FEN_OK;
 }
 
 fen_status fenp_check_kernel(const fen_kernel *kernel, const fenp_sample *sample, fen_error *err)

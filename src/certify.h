@@ -12,6 +12,7 @@ typedef struct fenp_claim {
     const fen_penalty *penalty;
     const double *y, *w;       /* rows of weight 0 take no part                         */
     int64_t n;
+    double diagonal;           /* mean k(x,x)                                           */
     double lambda, power, offset;
     double shift;              /* taken off labels and scores: see fenp_claim_shift     */
     int    bias;

@@ -145,6 +145,7 @@ static int was_ended(const fen_model *m)
 
 /* What classes want besides scores: how many are right, and probabilities. A fit that was
  * ended has no time for the latter. */
+enum { SIGMOID_FOLDS = 5 };
 static fen_status judge_classes(fen_model *m, const fenp_sample *sample, const fen_options *o,
                                 const fenp_strategy *plan, const fenp_task *task, fen_error *err)
 {
@@ -152,6 +153,13 @@ static fen_status judge_classes(fen_model *m, const fenp_sample *sample, const f
     fen_status status = fenp_model_train_error(m, sample, over ? NULL : task, err);
     if (status != FEN_OK || !o->probability || over || strcmp(m->loss->name, "logistic") == 0)
         return status;
+    m->seed = o->seed;
+    return fenp_sigmoids(m, sample, plan->solver, m->output, task, err);
+}
+
+fen_status fenp_sigmoids(const fen_model *m, const fenp_sample *sample, const fenp_solver *solver,
+                         fenp_output *out, const fenp_task *task, fen_error *err)
+{
     const fenp_problem problem = { .sample = sample,
                                    .loss = m->loss,
                                    .kernel = m->kernel,
@@ -160,9 +168,9 @@ static fen_status judge_classes(fen_model *m, const fenp_sample *sample, const f
                                    .bias = m->bias,
                                    .gap = m->tolerance };
     const fenp_refits how = {
-        .solver = plan->solver, .outputs = m->output, .nu = m->nu, .folds = 5, .seed = o->seed
+        .solver = solver, .outputs = m->output, .nu = m->nu, .folds = SIGMOID_FOLDS, .seed = m->seed
     };
-    return fenp_calibrate(&problem, &how, m->output, task, err);
+    return fenp_calibrate(&problem, &how, out, task, err);
 }
 
 /* Rows that predictions need. */

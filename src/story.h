@@ -127,6 +127,10 @@ fen_status fenp_solve(fen_model *model, const fenp_sample *sample, const fenp_so
 double     fenp_worst_gap(const fen_model *model);
 
 /* ---- fit.c, fit_notes.c ---- */
+/* Sigmoids of all outputs by cross-validation with the model's seed. */
+fen_status fenp_sigmoids(const fen_model *model, const fenp_sample *sample,
+                         const fenp_solver *solver, fenp_output *out, const fenp_task *task,
+                         fen_error *err);
 /* What became of rows and columns, in words. */
 void       fenp_note_preparation(const fenp_prep *prep, int64_t rows_without_target,
                                  int64_t rows_without_weight, char *out, size_t room);
@@ -150,6 +154,9 @@ int64_t    fenp_certify_bytes(const fenp_size *size);       /* its work area    
 fen_status fenp_check_kernel(const fen_kernel *kernel, const fenp_sample *sample, fen_error *err);
 fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_certificate *out,
                         const fenp_task *task, fen_error *err);
+/* digits: targets, for fenp_gap_unit. */
+fen_status fenp_certify_digits(const fen_model *model, const fenp_sample *sample, double *digits,
+                               fen_error *err);
 /* ---- the parts of a certificate that know nothing of rows ---------------------------- */
 /*  T(r) = height - steepness r: a tangent of the loss. */
 typedef struct fenp_line {
@@ -163,13 +170,11 @@ double     fenp_least_over_norms(const fenp_line *tangents, int64_t count, doubl
 /* Largest D(t z) over t in [0, 1]: value(state, t), concave; dual_norm is that of z. */
 double     fenp_best_dual_value(double (*value)(const void *state, double t), const void *state,
                                 double dual_norm, double lambda, double power);
-/* Mean loss of an error in the last digits of y; 0 for labels that are signs. */
-double     fenp_last_digits(const fen_loss *loss, const double *par, const double *y,
-                            const double *w, int64_t n);
 /* Least sum w loss(y, b) over b (bias), or its value at b = 0; INFINITY: none is finite. */
 double     fenp_null_objective(const fen_loss *loss, const double *par, const double *y,
                                const double *w, int64_t n, int bias);
-/* What a gap is measured by: the objective, but never less than 1e-12 of the best constant's. */
+/* What a gap is measured by: the objective, but never less than 1e-12 of the best constant's;
+ * digits: what the last digits of the labels make of it. */
 double     fenp_gap_unit(const fen_certificate *of, double digits);
 /* gap, relative gap and verdict of a certificate that has everything else. */
 void       fenp_certificate_close(fen_certificate *c, double unit, double tolerance, int drowned);

@@ -49,7 +49,7 @@ fen_status fenp_choose_setting(fenp_job *job, const fenp_task *task, fen_error *
 /* At the end of a fit, from the moments alone. */
 fen_status fenp_certify_cross(const fen_model *model, const fenp_cross *cross,
                               fen_certificate *out, fen_error *err);
-/* From the rows, in one pass. digits: targets, as of fenp_last_digits. */
+/* From the rows, in one pass. digits: targets, for fenp_gap_unit. */
 fen_status fenp_certify_source(const fen_model *model, fenp_source *source,
                                fen_certificate *out, double *digits, const fenp_task *task,
                                fen_error *err);

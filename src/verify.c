@@ -5,6 +5,7 @@
  * are read block by block, twice: memory does not grow with them. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -13,7 +14,10 @@
 #include "data/columns.h"
 #include "streamed.h"
 
-static int close_to(double a, double b, double unit) { return fabs(a - b) <= 1e-7 * unit; }
+static int close_to(double a, double b, double unit)
+{
+    return a == b || fabs(a - b) <= 1e-7 * unit; /* equal where both are infinite */
+}
 
 /* Why a fit ended early cannot be seen from its answer. */
 static int was_ended(fen_verdict verdict)
@@ -67,7 +71,7 @@ static const char *objection(const fen_model *m, int64_t t, const fen_certificat
 /* What an examination found out. */
 typedef struct finding {
     fen_certificate *now; /* one per target                                     */
-    double *digits;       /* one per target: see fenp_last_digits               */
+    double *digits;       /* one per target: see fenp_gap_unit                  */
     const char *why;      /* what speaks against the model as a whole, or NULL  */
 } finding;
 
@@ -108,29 +112,59 @@ static fen_status check_error(const fen_model *m, const fenp_sample *sample, con
     return status;
 }
 
-static void last_digits(const fen_model *m, const fenp_sample *sample, double *digits)
+static int has_sigmoid(const fenp_output *o)
 {
-    for (int64_t t = 0; t < m->targets; t++)
-        digits[t] = fenp_last_digits(m->loss, &m->output[t].par, sample->y + t * sample->n,
-                                     sample->w, sample->n);
+    return o->sigmoid[0] != 0.0 || o->sigmoid[1] != 0.0;
+}
+
+/* What an output says beside its labels: a parameter that its loss has, sigmoids of classes. */
+static int sensible_outputs(const fen_model *m)
+{
+    for (int64_t t = 0; t < m->targets; t++) {
+        const fenp_output *o = &m->output[t];
+        if (!m->loss->parameter.name && o->par != 0.0) return 0;
+        if (o->plus < 0 && has_sigmoid(o)) return 0;
+    }
+    return 1;
+}
+
+/* Sigmoids are fitted to refits, which agree to the digits that their gap leaves. */
+static fen_status check_sigmoids(const fen_model *m, const fenp_sample *sample,
+                                 const fenp_task *task, int *agrees, fen_error *err)
+{
+    const fenp_solver *solver = fenp_find_solver(m->method);
+    if (!has_sigmoid(&m->output[0]) || !solver) return FEN_OK;
+    fenp_output *again = fenp_new(m->targets, sizeof *again);
+    if (!again) return fenp_no_memory(err, 0, "the certificate");
+    memcpy(again, m->output, (size_t)m->targets * sizeof *again);
+    const fen_status status = fenp_sigmoids(m, sample, solver, again, task, err);
+    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++)
+        for (int k = 0; k < 2; k++)
+            *agrees &= fabs(again[t].sigmoid[k] - m->output[t].sigmoid[k]) <=
+                       1e-4 * (fabs(again[t].sigmoid[0]) + fabs(again[t].sigmoid[1]));
+    free(again);
+    return status;
 }
 
 static fen_status examine_sample(const fen_model *m, const fen_table *table, fenp_sample *sample,
                                  const fenp_task *task, finding *f, fen_error *err)
 {
-    int prepared = 0, right = 1;
+    int prepared = 0, right = 1, likely = 1;
     fen_status status = check_rows(m, sample->n, sample->hash, fenp_table_title(table), err);
     if (status == FEN_OK)
         status = fenp_outputs_apply(m->output, m->targets, m->class_weights, sample, err);
     if (status == FEN_OK) status = fenp_check_kernel(m->kernel.table, sample, err);
     if (status == FEN_OK) status = fenp_certify(m, sample, f->now, task, err);
     if (status == FEN_OK) status = check_error(m, sample, task, &right, err);
+    if (status == FEN_OK) status = check_sigmoids(m, sample, task, &likely, err);
+    if (status == FEN_OK) status = fenp_certify_digits(m, sample, f->digits, err);
     if (status == FEN_OK) status = fenp_prep_check(m->prep, table, &prepared, err);
     if (status != FEN_OK) return status;
-    last_digits(m, sample, f->digits);
     f->why = !prepared                 ? "the preparation does not follow from the rows"
              : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
              : !right                  ? "the stored shares of rows do not come out again"
+             : !sensible_outputs(m)    ? "an output has a parameter or sigmoid of nothing"
+             : !likely                 ? "the stored sigmoids do not come out again"
                                        : NULL;
     return FEN_OK;
 }

@@ -10,7 +10,9 @@
  *   the mixed gaps of the ends plus  share psi_high (high - low): the search ends when that is
  *   small. Slopes that jump (F has a kink at the answer) need no other treatment.
  * Special cases: psi(0) >= 0 means par = 0 (nu-SVR: more weight outside than nu would buy); a
- *   parameter that earns has slope price < 0 at 0, where f = 0.
+ *   parameter that earns has slope price < 0 at 0, where f = 0. Where that is the answer (no
+ *   margin at all: some mixture of the rows is 0) the search would go on for ever: f = 0 is
+ *   taken as soon as D = -||g||^2 / (4 lambda) of the mixed dual vector is next to nothing.
  * Cost: about 10 solves, each from the dual vector of the one before. */
 #include <math.h>
 #include <string.h>
@@ -24,6 +26,7 @@ enum { MOST_SOLVES = 80 };
 /* A solution at one value of the parameter. */
 typedef struct end {
     double par, psi, offset;
+    double energy;                   /* lambda ||f||^2                                  */
     double *dual, *scores, *weights; /* n, n, p (NULL as in the solution)              */
     int known;
 } end;
@@ -33,6 +36,7 @@ typedef struct search {
     double price;
     end low, high; /* psi <= 0 there, >= 0 here                             */
     double unit;   /* |P| at the last point: what a gap is measured by      */
+    double least;  /* of units: of the largest |P| that a price can lead to */
 } search;
 
 static double cost_of_par(const fenp_run *r)
@@ -52,6 +56,11 @@ static void zero(fenp_run *r)
     r->out->scale[0] = 1.0 / (2.0 * r->lambda);
 }
 
+static double unit_of(const search *s, double primal, double loss)
+{
+    return fmax(fmax(fabs(primal), 1e-12 * loss), s->least);
+}
+
 /* The solution at par, to a gap that is small for the objective with its price. */
 static fen_status evaluate(search *s, double par, double *psi, fen_error *err)
 {
@@ -69,7 +78,7 @@ static fen_status evaluate(search *s, double par, double *psi, fen_error *err)
         const double norm = fenp_run_norm(r), energy = r->lambda * norm * norm;
         const double loss = fenp_run_loss(r, 1.0);
         const double left = loss + 2.0 * energy - fenp_run_minus_conjugates(r, 1.0, r->at.par);
-        s->unit = fmax(fabs(loss + energy + s->price * par), 1e-12 * loss);
+        s->unit = unit_of(s, loss + energy + s->price * par, loss);
         if (left <= 0.4 * r->gap * s->unit || r->stalled) break;
         r->at.gap *= fmin(0.3 * r->gap * s->unit / left, 0.1);
     }
@@ -97,7 +106,9 @@ static end open_end(fenp_arena *arena, const fenp_run *r)
 static void keep(const fenp_run *r, double psi, end *e)
 {
     const size_t n = (size_t)r->at.sample->n * sizeof(double);
+    const double norm = fenp_run_norm(r);
     e->par = *r->par, e->psi = psi, e->offset = r->out->offset[0], e->known = 1;
+    e->energy = r->lambda * norm * norm;
     memcpy(e->dual, r->out->dual, n);
     memcpy(e->scores, r->out->scores, n);
     if (e->weights) memcpy(e->weights, r->out->weights, (size_t)r->at.sample->p * sizeof(double));
@@ -115,6 +126,24 @@ static void mix(double of_high, const double *low, const double *high, int64_t n
     for (int64_t i = 0; i < n; i++) out[i] = (1.0 - of_high) * low[i] + of_high * high[i];
 }
 
+/* Gap of f = 0 with the mixed dual vector, where the low end is f = 0. */
+static double gap_of_zero(const search *s)
+{
+    if (!(s->price < 0.0) || !s->low.known || !s->high.known || s->low.par > 0.0) return INFINITY;
+    return share(s) * share(s) * s->high.energy / s->least;
+}
+
+static void take_zero(search *s)
+{
+    fenp_run *r = s->r;
+    const fenp_sample *sample = r->at.sample;
+    mix(share(s), s->low.dual, s->high.dual, sample->n, r->out->dual);
+    memset(r->out->scores, 0, (size_t)sample->n * sizeof(double));
+    if (r->out->weights) memset(r->out->weights, 0, (size_t)sample->p * sizeof(double));
+    *r->par = r->out->offset[0] = r->out->scale[0] = 0.0;
+    r->out->gap[0] = gap_of_zero(s);
+}
+
 /* The answer; an end that was never reached counts as the other one. */
 static void answer(search *s, int *reached)
 {
@@ -122,6 +151,11 @@ static void answer(search *s, int *reached)
     const int64_t n = r->at.sample->n;
     const double none = 0.0;
     if (!s->low.known && !s->high.known) return;
+    if (gap_of_zero(s) <= r->gap) {
+        take_zero(s);
+        *reached = 1;
+        return;
+    }
     const end *low = s->low.known ? &s->low : &s->high, *high = s->high.known ? &s->high : low;
     const double of_high = low == high ? 1.0 : share(s);
     mix(of_high, low->dual, high->dual, n, r->out->dual);
@@ -133,12 +167,18 @@ static void answer(search *s, int *reached)
     const double norm = fenp_run_norm(r), energy = r->lambda * norm * norm;
     const double loss = fenp_run_loss(r, 1.0), primal = loss + energy + s->price * *r->par;
     const double gap = primal - (fenp_run_minus_conjugates(r, 1.0, &none) - energy);
-    const double unit = fmax(fabs(primal), 1e-12 * loss);
+    const double unit = unit_of(s, primal, loss);
     r->out->gap[0] = unit > 0.0 ? fabs(gap) / unit : fabs(gap);
     *reached = r->out->gap[0] <= r->gap;
 }
 
 /* ---- the search -------------------------------------------------------------------------- */
+
+static double mean_diagonal(const fenp_run *r)
+{
+    const fenp_sample *s = r->at.sample;
+    return fenp_gram_mean_diagonal(&r->at.kernel, fenp_sample_inputs(s), s->w);
+}
 
 /* A deviation of the labels, or what a function of the dual norm nu sqrt(k) may reach. */
 static double first_guess(const search *s)
@@ -147,9 +187,7 @@ static double first_guess(const search *s)
     const fenp_sample *sample = r->at.sample;
     long double mean = 0.0L, size = 0.0L;
     if (*r->par > 0.0 && r->out->scale[0] > 0.0) return *r->par;
-    if (s->price < 0.0)
-        return -0.1 * s->price / r->lambda *
-               fenp_gram_mean_diagonal(&r->at.kernel, fenp_sample_inputs(sample), sample->w);
+    if (s->price < 0.0) return -0.1 * s->price / r->lambda * mean_diagonal(r);
     for (int64_t i = 0; i < sample->n; i++) mean += (long double)sample->w[i] * sample->y[i];
     mean = r->at.bias ? mean / r->whole : 0.0L;
     for (int64_t i = 0; i < sample->n; i++) size += sample->w[i] * fabsl(sample->y[i] - mean);
@@ -174,6 +212,7 @@ static int close_enough(const search *s)
     if (s->low.known && s->low.psi == 0.0) return 1;
     if (s->high.known && (s->high.psi == 0.0 || s->high.par == 0.0)) return 1;
     if (!s->low.known || !s->high.known) return 0;
+    if (gap_of_zero(s) <= s->r->gap) return 1;
     return share(s) * s->high.psi * (s->high.par - s->low.par) <= 0.4 * s->r->gap * s->unit;
 }
 
@@ -199,6 +238,7 @@ fen_status fenp_run_price(fenp_run *r, double nu, int *reached, fen_error *err)
         fenp_arena_open(&arena, 2 * end_bytes(r), "the search for the parameter", err);
     if (status != FEN_OK) return status;
     search s = { .r = r, .price = r->at.loss->price * nu * r->whole };
+    if (s.price < 0.0) s.least = 1e-9 * s.price * s.price * mean_diagonal(r) / (4.0 * r->lambda);
     s.low = open_end(&arena, r), s.high = open_end(&arena, r);
     status = narrow(&s, err);
     answer(&s, reached);

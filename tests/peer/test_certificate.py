@@ -196,6 +196,11 @@ class Certificate(Rows):
                         self.assertAlmostEqual(value, stored, delta=1e-9 * stored)
 
 
+def refusals(key):
+    """Exit codes that will do: places that are none make the file unreadable."""
+    return (1, 3) if key in ("outputs", "support") else (1,)
+
+
 class Mutation(Rows):
     """Zeros become 1e-3, everything else grows by a thousandth."""
 
@@ -221,7 +226,7 @@ class Mutation(Rows):
             self.fit(data, *options)
             for key, values in self.model()[1].items():
                 with self.subTest(model=name, array=key):
-                    self.assertEqual(self.answer(data, key, self.changed(values)), 1)
+                    self.assertIn(self.answer(data, key, self.changed(values)), refusals(key))
 
     def test_single_numbers(self):
         for name in ("gaussian, gaps", "gaussian, no bias", "linear, gaps"):
@@ -235,7 +240,7 @@ class Mutation(Rows):
                     one = values.copy()
                     one.flat[i] = self.changed(values.flat[i])
                     with self.subTest(model=name, array=key, entry=i):
-                        self.assertEqual(self.answer(data, key, one), 1)
+                        self.assertIn(self.answer(data, key, one), refusals(key))
 
 
 if __name__ == "__main__":
