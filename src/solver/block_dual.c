@@ -27,7 +27,7 @@
 #include "solver/solver.h"
 
 enum { BLOCK = 4096, LEAST_BLOCK = 1024, SLAB = 128 };
-enum { QP_ARRAYS = 7, PASSES = 25, NEWTON_STEPS = 2, EASY_PASSES = 3 };
+enum { QP_ARRAYS = 7, PASSES = 25, PAIRS = 32, NEWTON_STEPS = 2, EASY_PASSES = 3 };
 
 typedef struct state {
     fenp_qp all;    /* every row; their linear terms are in g               */
@@ -247,8 +247,9 @@ static int64_t choose(state *s)
         copy[i] = off[i] = q->low[i] < q->high[i]
                                ? fmax(fenp_qp_rise(q, i) - middle, middle - fenp_qp_fall(q, i))
                                : -INFINITY;
-        wanted += 2 * (off[i] >= 0.0); /* the free ones, the bad ones and who may be next */
+        wanted += off[i] >= 0.0; /* free, or badly off */
     }
+    wanted += wanted / 3; /* and who may be next */
     if (wanted < LEAST_BLOCK) wanted = LEAST_BLOCK;
     if (wanted > s->room) wanted = s->room;
     if (wanted > q->n) wanted = q->n;
@@ -280,7 +281,7 @@ static fen_status improve_block(state *s, double goal, fen_error *err)
 {
     const fenp_qp *q = &s->block;
     fen_status status = FEN_OK;
-    fenp_smo(q, s->k, s->room, goal, 2 * q->n, s->work);
+    fenp_smo(q, s->k, s->room, goal, PAIRS * q->n, s->work);
     int moved = s->passes >= EASY_PASSES;
     for (int step = 0; step < NEWTON_STEPS && moved && status == FEN_OK; step++) {
         if (fenp_qp_violation(q) <= goal) break;
@@ -315,7 +316,7 @@ static fen_status carry_over(state *s, const fenp_problem *problem, int64_t coun
 
 static fen_status one_block(state *s, const fenp_problem *problem, int *moved, fen_error *err)
 {
-    const double goal = 0.1 * fenp_qp_violation(&s->all);
+    const double goal = 0.3 * fenp_qp_violation(&s->all);
     const int64_t count = choose(s);
     *moved = 0;
     if (count == 0) return FEN_OK;
