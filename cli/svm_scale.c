@@ -34,7 +34,7 @@ static int say(int code, const char *text, const char *name)
     return code;
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------- */
 
 /* The next row: 1 and its label and the rest of it; 0 at the end; -1: no label. */
 static int next_row(scaling *s, double *label, char **rest)
@@ -114,7 +114,7 @@ static int find_ranges(scaling *s)
     return found < 0 ? UNREADABLE : EXIT_DONE;
 }
 
-/* ---- the file of factors ---------------------------------------------------------------------- */
+/* ---- the file of factors ------------------------------------------------------------- */
 
 typedef struct factor {
     long index;
@@ -214,7 +214,7 @@ static int save_factors(const scaling *s)
     return ferror(out) | fclose(out) ? say(SVM_FAILED, "can't write file ", s->save) : EXIT_DONE;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------- */
 
 static double between(double lower, double upper, double value, double min, double max)
 {
@@ -262,7 +262,7 @@ static int put_rows(scaling *s)
     return found < 0 ? UNREADABLE : EXIT_DONE;
 }
 
-/* ---- the command --------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------------------- */
 
 static int make_room(scaling *s)
 {

@@ -13,7 +13,7 @@ typedef struct wishes {
     char *own_name; /* of the model, when none was given */
 } wishes;
 
-/* ---- what happens while training ------------------------------------------------------------- */
+/* ---- what happens while training ----------------------------------------------------- */
 
 static void tell_solved(const fen_svm_news *n)
 {
@@ -50,7 +50,7 @@ static void tell(void *user, const fen_svm_news *n)
     fflush(stdout);
 }
 
-/* ---- options ----------------------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------------- */
 
 static int add_weight(wishes *w, const char *label, const char *value)
 {
@@ -147,7 +147,7 @@ static int name_model(wishes *w)
     return EXIT_DONE;
 }
 
-/* ---- what is asked for ---------------------------------------------------------------------------- */
+/* ---- what is asked for --------------------------------------------------------------- */
 
 static int cross_validate(const fen_svm_data *data, const wishes *w, const fen_host *host)
 {

@@ -7,12 +7,13 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "base/threads.h"
 #include "promise/platt.h"
 #include "svm/parts.h"
 
 enum { INNER_FOLDS = 5 };
 
-/* ---- sigmoids ------------------------------------------------------------------------------------- */
+/* ---- sigmoids ------------------------------------------------------------------------ */
 
 /* Decisions of the rows of fold k by a machine that has not seen them. */
 static fen_status left_out_decisions(fenp_machine *m, const int64_t *order, int64_t fold,
@@ -61,7 +62,7 @@ fen_status fenp_svm_sigmoid(fenp_machine *m, uint64_t stream, double sigmoid[2],
     return status;
 }
 
-/* ---- cross-validation -------------------------------------------------------------------------------- */
+/* ---- cross-validation ---------------------------------------------------------------- */
 
 /* fold[i] of every row. */
 static fen_status deal(const fen_svm_data *data, const fen_svm_options *o, int64_t folds,
@@ -149,17 +150,19 @@ fen_status fen_svm_cross_validate(const fen_svm_data *data, const fen_svm_option
     }
     int64_t *fold = fenp_new(data->rows.n, sizeof *fold);
     if (!fold) return fenp_no_memory(err, 8 * data->rows.n, "folds");
+    const fenp_threads before = fenp_threads_enter(o->threads);
     status = deal(data, o, folds, fold, err);
     for (int64_t k = 0; k < folds && status == FEN_OK; k++) {
         fenp_share share;
         fenp_share_open(&share, host, (double)k / (double)folds, (double)(k + 1) / (double)folds);
         status = predict_fold(data, o, fold, k, &share.own, predicted, err);
     }
+    fenp_threads_leave(before);
     free(fold);
     return status;
 }
 
-/* ---- noise --------------------------------------------------------------------------------------------- */
+/* ---- noise --------------------------------------------------------------------------- */
 
 /* Mean of what is at most limit. */
 static double mean_below(const double *values, int64_t n, double limit)

@@ -20,7 +20,7 @@
 
 static const double gap_of_tolerance = 1e-3, least_gap = 1e-13, most_gap = 1e-2;
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------- */
 
 /* Kernel values of the given rows; where the two of a pair differ, their mean. */
 static void fill_given(const fenp_rows *r, const int64_t *rows, int64_t n, double *x)
@@ -52,7 +52,7 @@ static fen_status make_sample(const fen_svm_data *data, const fenp_columns *colu
     return FEN_OK;
 }
 
-/* ---- the solver, with its sweeps counted ------------------------------------------------------------ */
+/* ---- the solver, with its sweeps counted --------------------------------------------- */
 
 static fen_status counted_sweep(void *state, const fenp_problem *problem, fenp_solution *out,
                                 const fenp_task *task, fen_error *err)
@@ -134,7 +134,7 @@ void fenp_machine_close(fenp_machine *m)
     *m = (fenp_machine){ 0 };
 }
 
-/* ---- solving ------------------------------------------------------------------------------------------ */
+/* ---- solving ------------------------------------------------------------------------- */
 
 /* nu as the rows in play allow it: a fold may have fewer rows of a class than the whole. */
 static double feasible_nu(const fenp_machine *m)

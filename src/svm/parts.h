@@ -92,11 +92,11 @@ static inline int fenp_svm_classifies(fen_svm_type type)
 static inline int64_t fenp_svm_coef_rows(const fen_svm *model)
 { return model->label && model->classes > 1 ? model->classes - 1 : 1; }
 
-/* ---- options.c ------------------------------------------------------------------------------- */
+/* ---- options.c ----------------------------------------------------------------------- */
 void   fenp_svm_tell(const fen_svm_options *o, fen_svm_news news);
 double fenp_svm_gamma(const fen_svm_data *data, const fen_svm_options *o);
 
-/* ---- classes.c: rows by class ------------------------------------------------------------------- */
+/* ---- classes.c: rows by class -------------------------------------------------------- */
 typedef struct fenp_classes {
     int64_t  count;
     int32_t *label;
@@ -107,7 +107,7 @@ typedef struct fenp_classes {
 fen_status fenp_classes_find(const fen_svm_data *data, fenp_classes *out, fen_error *err);
 void       fenp_classes_free(fenp_classes *classes);
 
-/* ---- machine.c: one function through the dual solver ---------------------------------------------- */
+/* ---- machine.c: one function through the dual solver --------------------------------- */
 typedef struct fenp_machine {
     const fen_svm_options *o;
     fenp_kernel  kernel;
@@ -132,12 +132,12 @@ fen_status fenp_machine_solve(fenp_machine *machine, const fenp_task *task, fen_
 double     fenp_machine_decision(const fenp_machine *machine, int64_t i);
 void       fenp_machine_close(fenp_machine *machine);
 
-/* ---- train.c ---------------------------------------------------------------------------------------- */
+/* ---- train.c ------------------------------------------------------------------------- */
 /* fen_svm_train for options that were checked with more rows than these. */
 fen_status fenp_svm_train(const fen_svm_data *data, const fen_svm_options *o, const fen_host *host,
                           fen_svm **out, fen_error *err);
 
-/* ---- folds.c ------------------------------------------------------------------------------------------ */
+/* ---- folds.c ------------------------------------------------------------------------- */
 /* Sigmoid of a pair from the decisions of five machines, each without a fifth of the rows. */
 fen_status fenp_svm_sigmoid(fenp_machine *machine, uint64_t stream, double sigmoid[2],
                             const fenp_task *task, fen_error *err);

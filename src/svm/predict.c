@@ -20,7 +20,7 @@
 enum { BLOCK_ROWS = 1024, BLOCK_DOUBLES = 1 << 23 };
 static const double least_probability = 1e-7;
 
-/* ---- decision values ----------------------------------------------------------------------- */
+/* ---- decision values ----------------------------------------------------------------- */
 
 static void fill_row(const fen_svm *m, const fenp_rows *rows, int64_t row, double *x)
 {
@@ -79,7 +79,7 @@ static fen_status decide(const fen_svm *m, const fenp_rows *rows, int64_t from, 
     return status;
 }
 
-/* ---- from decision values to answers ----------------------------------------------------------- */
+/* ---- from decision values to answers ------------------------------------------------- */
 
 static int64_t most(const double *values, int64_t count)
 {
@@ -116,7 +116,7 @@ static double probabilities(const fen_svm *m, const double *decision, double *wo
     return m->label[most(out, k)];
 }
 
-/* ---- all rows ------------------------------------------------------------------------------------ */
+/* ---- all rows ------------------------------------------------------------------------ */
 
 typedef struct room {
     int64_t rows, width; /* of a block of rows */

@@ -48,7 +48,7 @@ static fen_status keep_pars(training *t, fen_error *err)
     return FEN_OK;
 }
 
-/* ---- one machine for all rows ---------------------------------------------------------------------- */
+/* ---- one machine for all rows -------------------------------------------------------- */
 
 static fen_status keep_single(training *t, const fenp_machine *m, fen_error *err)
 {
@@ -93,7 +93,7 @@ static fen_status train_single(training *t, const fenp_task *task, fen_error *er
     return status;
 }
 
-/* ---- a machine for every pair ---------------------------------------------------------------------- */
+/* ---- a machine for every pair -------------------------------------------------------- */
 
 /* coef[k]: (classes - 1) x rows of class k, zeros where a machine has no use for a row. */
 static fen_status train_pair(training *t, const fenp_classes *c, int64_t i, int64_t j,
