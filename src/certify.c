@@ -178,7 +178,8 @@ void fenp_certificate_close(fen_certificate *c, double unit, double tolerance, i
                                              : FEN_VERDICT_STALLED;
 }
 
-/* shrinkage: lambda2; below floor it drowns in the rounding errors of the kernel. */
+/* shrinkage: lambda2; below floor it drowns in the rounding errors of the kernel, times the
+ * curvature of the loss. Losses without any know no such thing. */
 static fen_certificate judge(const fenp_claim *c, const double *u, double tolerance,
                              double shrinkage, double floor)
 {
@@ -190,8 +191,8 @@ static fen_certificate judge(const fenp_claim *c, const double *u, double tolera
     out.dual = best_dual(c);
     out.null = fenp_claim_null(c);
     out.stationarity = stationarity(c, u);
-    fenp_certificate_close(&out, fenp_gap_unit(&out, last_digits(c)), tolerance,
-                           shrinkage <= floor);
+    const int drowned = c->loss->smoothness > 0.0 && shrinkage <= 0.5 * c->loss->smoothness * floor;
+    fenp_certificate_close(&out, fenp_gap_unit(&out, last_digits(c)), tolerance, drowned);
     return out;
 }
 

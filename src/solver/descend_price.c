@@ -45,17 +45,6 @@ static double cost_of_par(const fenp_run *r)
     return fenp_run_minus_conjugates(r, 1.0, &none) - fenp_run_minus_conjugates(r, 1.0, &one);
 }
 
-/* f = 0 is optimal at par = 0 of a loss that earns, with z = 0. */
-static void zero(fenp_run *r)
-{
-    const fenp_sample *s = r->at.sample;
-    memset(r->out->dual, 0, (size_t)s->n * sizeof(double));
-    memset(r->out->scores, 0, (size_t)s->n * sizeof(double));
-    if (r->out->weights) memset(r->out->weights, 0, (size_t)s->p * sizeof(double));
-    r->out->offset[0] = 0.0;
-    r->out->scale[0] = 1.0 / (2.0 * r->lambda);
-}
-
 static double unit_of(const search *s, double primal, double loss)
 {
     return fmax(fmax(fabs(primal), 1e-12 * loss), s->least);
@@ -67,11 +56,6 @@ static fen_status evaluate(search *s, double par, double *psi, fen_error *err)
     fenp_run *r = s->r;
     *r->par = par;
     r->at.gap = 0.3 * r->gap;
-    if (par == 0.0 && s->price < 0.0) {
-        zero(r);
-        *psi = s->price;
-        return FEN_OK;
-    }
     for (int round = 0; round < 3; round++) {
         const fen_status status = fenp_run_solve(r, err);
         if (status != FEN_OK) return status;
@@ -112,6 +96,18 @@ static void keep(const fenp_run *r, double psi, end *e)
     memcpy(e->dual, r->out->dual, n);
     memcpy(e->scores, r->out->scores, n);
     if (e->weights) memcpy(e->weights, r->out->weights, (size_t)r->at.sample->p * sizeof(double));
+}
+
+/* f = 0 is optimal at par = 0 of a loss that earns, with z = 0; the iterate stays as it is, a
+ * start for the next one. */
+static void keep_zero(search *s)
+{
+    const fenp_sample *sample = s->r->at.sample;
+    end *e = &s->low;
+    memset(e->dual, 0, (size_t)sample->n * sizeof(double));
+    memset(e->scores, 0, (size_t)sample->n * sizeof(double));
+    if (e->weights) memset(e->weights, 0, (size_t)sample->p * sizeof(double));
+    e->par = e->offset = e->energy = 0.0, e->psi = s->price, e->known = 1;
 }
 
 /* Of the high end, so that the slope of the mixture is 0. */
@@ -221,10 +217,15 @@ static fen_status narrow(search *s, fen_error *err)
     double par = first_guess(s), psi;
     int moved = 0; /* how often in a row: > 0 the low end, < 0 the high end */
     for (int k = 0; k < MOST_SOLVES && !close_enough(s) && isfinite(par); k++) {
-        const fen_status status = evaluate(s, par, &psi, err);
-        if (status != FEN_OK) return status;
-        moved = psi < 0.0 ? (moved > 0 ? moved : 0) + 1 : (moved < 0 ? moved : 0) - 1;
-        keep(s->r, psi, psi < 0.0 ? &s->low : &s->high);
+        if (par == 0.0 && s->price < 0.0) {
+            keep_zero(s);
+            moved = 1;
+        } else {
+            const fen_status status = evaluate(s, par, &psi, err);
+            if (status != FEN_OK) return status;
+            moved = psi < 0.0 ? (moved > 0 ? moved : 0) + 1 : (moved < 0 ? moved : 0) - 1;
+            keep(s->r, psi, psi < 0.0 ? &s->low : &s->high);
+        }
         par = next_par(s, moved, par);
         if (s->low.known && s->high.known && (par <= s->low.par || par >= s->high.par)) break;
     }

@@ -108,10 +108,11 @@ static fen_certificate solve(bench *b)
     fen_certificate c;
     fen_error err;
     int reached = 0;
-    assert_int_equal(descend(b, &reached, NULL), FEN_OK);
-    if (!reached)
+    const fen_status status = descend(b, &reached, NULL);
+    if (status != FEN_OK || !reached)
         print_error("%s, %s loss, bias %d, power %g, nu %g, lambda %g\n", b->solver->name,
                     b->m->loss->name, b->m->bias, b->m->power, b->m->nu, b->m->lambda);
+    assert_int_equal(status, FEN_OK);
     assert_true(reached);
     assert_int_equal(fenp_certify(b->m, b->s, &c, NULL, &err), FEN_OK);
     assert_true(fabs(c.relative_gap) <= 2.0 * GAP); /* the certificate moves z by roundings */
@@ -169,7 +170,7 @@ static void test_powers(void **unused)
 /* Units of y, lambda over many orders of magnitude. */
 static void check_far_out(const fenp_solver *solver, const fen_loss *loss, int bias)
 {
-    const double lambdas[] = { 1e-8, 1e-4, 1.0, 1e3 }, units[] = { 1e-6, 1.0, 1e6 };
+    const double lambdas[] = { 1e-5, 1e-3, 1.0, 1e3 }, units[] = { 1e-6, 1.0, 1e6 };
     const double degree = strcmp(loss->name, "square") == 0 ? 2.0 : 1.0; /* of the loss */
     if (solver == &pairs_solver) return;                                 /* too plain for that */
     for (int at = 0; at < 12; at++) {
@@ -323,6 +324,31 @@ static void test_jump(void **unused)
     for_solvers(fenp_find_loss("eps"), check_jump);
 }
 
+/* Rows on all sides of 0 and a linear kernel: no margin separates them from it. */
+static void check_no_margin(const fenp_solver *solver, const fen_loss *loss, int bias)
+{
+    bench b = open_bench(solver, loss, bias, 1.0);
+    fen_error err;
+    if (!bias) {
+        for (int64_t i = 0; i < N; i++) b.s->y[i] = 1.0;
+        b.m->kernel.table = fenp_find_kernel("linear");
+        b.m->kernel.par.gamma = 0.0;
+        const fenp_problem q = { .sample = b.s, .loss = loss, .kernel = b.m->kernel };
+        b.arena.used = 0;
+        assert_int_equal(solver->begin(&b.arena, &q, &b.state, NULL, &err), FEN_OK);
+        b.m->nu = 0.3;
+        const fen_certificate c = solve(&b);
+        assert_true(c.norm == 0.0 && b.m->output[0].par == 0.0 && c.primal == 0.0);
+    }
+    close_bench(&b);
+}
+
+static void test_no_margin(void **unused)
+{
+    (void)unused;
+    for_solvers(fenp_find_loss("hinge"), check_no_margin);
+}
+
 /* ---- limits ------------------------------------------------------------------------------ */
 
 static int stop_soon(void *user, const char *stage, double fraction)
@@ -380,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_prices),
         cmocka_unit_test(test_free_is_fixed),
         cmocka_unit_test(test_jump),
+        cmocka_unit_test(test_no_margin),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_powers_below_one),
     };
