@@ -285,11 +285,12 @@ static int look(job *j)
     j->one_class = strcmp(json_text_at(json, "task"), "one-class") == 0;
     j->probable = fen_model_has_probabilities(j->model);
     j->scores = j->r->options.scores;
+    const int quantiles = strcmp(json_text_at(json, "loss"), "pinball") == 0;
     json_decref(json);
     if (j->scores && !decides(j))
         return complain(EXIT_USAGE, "%s predicts numbers: --scores is for classes",
                         j->r->operand[0]);
-    if (quality_open(&j->quality, decides(j) ? 0 : j->targets)) return EXIT_DONE;
+    if (quality_open(&j->quality, decides(j) ? 0 : j->targets, quantiles)) return EXIT_DONE;
     return complain(EXIT_ROOM, "out of memory for %" PRId64 " targets", j->targets);
 }
 

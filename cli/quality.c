@@ -1,6 +1,6 @@
 /* quality.c -- how good predictions were, where the targets are known
  *
- * Numbers: RMSE, MAE and R2 of every output, by Welford's recurrence for the variance of the
+ * Numbers: RMSE, MAE and R2 of every output (of quantiles: the share of rows below), by Welford's recurrence for the variance of the
  * labels, so that R2 does not cancel. Classes: the share of rows that were taken for another
  * class, and the mean of -log(probability of the right one), which is cut off at 1e-15. A label
  * that training did not have is a mistake, and has no place in the log loss. */
@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include "quality.h"
 
-int quality_open(quality *q, int64_t outputs)
+int quality_open(quality *q, int64_t outputs, int quantiles)
 {
-    *q = (quality){ .of = calloc((size_t)outputs + 1, sizeof *q->of), .outputs = outputs };
+    *q = (quality){ .of = calloc((size_t)outputs + 1, sizeof *q->of),
+                    .outputs = outputs,
+                    .quantiles = quantiles };
     return q->of != NULL;
 }
 
@@ -26,6 +28,7 @@ static void judge_number(errors *e, double label, double score)
     e->count++;
     e->squares += error * error;
     e->absolutes += fabs(error);
+    e->below += label < score;
     e->mean += step / e->count;
     e->spread += step * (label - e->mean);
 }
@@ -57,13 +60,17 @@ void judge_inside(quality *q, int64_t code)
 static double rmse(const errors *e) { return sqrt(e->squares / e->count); }
 static double mae(const errors *e) { return e->absolutes / e->count; }
 static double r2(const errors *e) { return 1 - e->squares / e->spread; }
+static double below(const errors *e) { return e->below / e->count; }
 
 void say_quality(const quality *q, const json_t *names, const char *name)
 {
     for (int64_t t = 0; t < q->outputs; t++) {
         const errors *e = &q->of[t];
         const char *output = json_string_value(json_array_get(names, (size_t)t));
-        if (e->count > 0)
+        if (e->count > 0 && q->quantiles)
+            fprintf(stderr, "%s: %.4g %% of %.0f rows lie below, MAE %.5g\n", output ? output : "",
+                    100 * below(e), e->count, mae(e));
+        else if (e->count > 0)
             fprintf(stderr, "%s: RMSE %.5g, MAE %.5g, R2 %.4f on %.0f rows\n", output ? output : "",
                     rmse(e), mae(e), r2(e), e->count);
     }
@@ -99,6 +106,7 @@ void add_quality(const quality *q, json_t *json)
         add_errors(q, json, "rmse", rmse);
         add_errors(q, json, "mae", mae);
         add_errors(q, json, "r2", r2);
+        if (q->quantiles) add_errors(q, json, "below", below);
     }
     if (q->count > 0) {
         json_object_set_new(json, "accuracy", json_number(1 - q->wrong / q->count));

@@ -3,16 +3,17 @@
 #define QUALITY_H
 #include "cli.h"
 
-typedef struct errors { double count, squares, absolutes, mean, spread; } errors;
+typedef struct errors { double count, squares, absolutes, mean, spread, below; } errors;
 typedef struct quality {
     errors *of;                       /* numbers: one per output                         */
     int64_t outputs;
+    int     quantiles;                /* outputs are quantiles: rows below them count    */
     double  count, wrong, unknown;    /* classes: rows with a label; not as predicted;
                                          among them those whose label is new             */
     double  log_loss, laws;           /* sum over the rows with a label and a law        */
     double  rows, outside;            /* one class                                       */
 } quality;
-int  quality_open(quality *q, int64_t outputs);                   /* 0: out of memory    */
+int  quality_open(quality *q, int64_t outputs, int quantiles);    /* 0: out of memory    */
 void quality_free(quality *q);
 /* A row: labels are NaN where they are not known. */
 void judge_numbers(quality *q, const double *labels, const double *scores);

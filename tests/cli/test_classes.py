@@ -6,11 +6,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import csv
 import io
+import json
 import math
 import random
+import signal
+import subprocess
+import time
 import unittest
 
-from tool import ToolTest
+from tool import FENCHEL, ToolTest
 
 USAGE, DATA = 2, 3
 FIXED = ("--gamma", "0.5", "--lambda", "0.01")
@@ -242,6 +246,13 @@ class Predictions(ClassTest):
         self.some_data(rows=60)
         self.run_tool("fit", "data.csv", *FIXED, "--loss", "pinball:0.1,0.9")
         self.assertEqual(list(self.predict()[0]), ["prediction_0.1", "prediction_0.9"])
+        rows = self.predict()
+        truth = [float(row["y"]) for row in rows_of(self.read("data.csv").decode())]
+        below = self.run_tool("predict", "data.fen", "data.csv", "--json").json["below"]
+        for share, tau in zip(below, ("0.1", "0.9")):
+            self.assertAlmostEqual(share, sum(y < float(row[f"prediction_{tau}"])
+                                              for y, row in zip(truth, rows)) / 60, places=12)
+        self.assertIn("rows lie below", self.run_tool("predict", "data.fen", "data.csv").err)
         self.run_tool("fit", "data.csv", *FIXED, "--loss", "pinball:0.1,0.9", "--target", "x10,y")
         self.assertEqual(list(self.predict()[0]), ["prediction_x10_0.1", "prediction_x10_0.9",
                                                    "prediction_y_0.1", "prediction_y_0.9"])
@@ -400,6 +411,25 @@ class Report(ClassTest):
         self.assertIn("--time-limit", found.err)
         if "data.fen" in self.files():     # ended within the fit, not before it
             self.assertEqual(found.json["verdict"], "limit")
+            self.assertEqual(len(self.predict()), 1500)
+
+    def test_an_interruption_leaves_a_model(self):
+        """Ctrl-C while it is solved: the answer so far is saved, and the exit code is 130."""
+        draw = random.Random(5)
+        self.write("data.csv", "a,b,kind\n" + "".join(
+            f"{draw.gauss(0, 1):.5f},{draw.gauss(0, 1):.5f},{draw.choice('yn')}\n"
+            for _ in range(1500)))
+        words = [FENCHEL, "fit", "data.csv", "--loss", "hinge", "--gamma", "1", "--lambda", "1e-12",
+                 "--tolerance", "1e-13", "--quiet", "--json"]
+        running = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        time.sleep(1)                     # it needs many times as long
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=300)
+        self.assertEqual(running.returncode, 130, err)
+        self.assertIn("interrupted", err)
+        if "data.fen" in self.files():    # within the fit, not before it
+            self.assertEqual(json.loads(out)["verdict"], "interrupted")
             self.assertEqual(len(self.predict()), 1500)
 
 
