@@ -170,7 +170,7 @@ void fenp_certificate_close(fen_certificate *c, double unit, double tolerance, i
     if (c->dual > c->primal && c->dual < c->primal + 1e-9 * unit)
         c->dual = c->primal; /* above it by rounding alone; a smaller bound is one too */
     c->gap = c->primal - c->dual;
-    c->relative_gap = unit > 0.0 ? c->gap / unit : c->gap;
+    c->relative_gap = unit > 0.0 && c->gap < INFINITY ? c->gap / unit : c->gap;
     const int met = drowned && c->mean_loss <= 1e-9 * c->null && c->null < INFINITY;
     const int proved = fabs(c->relative_gap) <= tolerance;
     c->verdict = met || (drowned && !proved) ? FEN_VERDICT_INTERPOLATION
