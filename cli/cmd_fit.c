@@ -94,6 +94,11 @@ static int judge(const fen_model *model, const request *r)
         char name[256];
         if (fabs(c.relative_gap) <= r->options.tolerance) continue;
         fen_model_target_words(model, t, name, sizeof name);
+        if (!isfinite(c.primal))
+            return complain(EXIT_NO,
+                            "target %s: no function within the tube was found; the model was "
+                            "saved; a wider --loss tube:E helps",
+                            name);
         if (c.verdict == FEN_VERDICT_INTERPOLATION)
             return complain(EXIT_NO,
                             "target %s: so small a shrinkage is below the rounding errors of the "

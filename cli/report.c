@@ -216,11 +216,18 @@ static int all_within_tolerance(const json_t *model)
     return 1;
 }
 
+/* A number of the certificate; JSON has null for those that are infinite. */
+static double or_infinite(const json_t *model, const char *key, int64_t t)
+{
+    const double value = json_at_target(model, key, t);
+    return isnan(value) ? INFINITY : value;
+}
+
 static void certificate_row(const json_t *model, int64_t t)
 {
     printf("%*s%-16.16s %12.7g %12.7g %9.2g  %s\n", LABEL_WIDTH, "", target_name(model, t),
-           json_at_target(model, "primal", t), json_at_target(model, "dual", t),
-           fmax(json_at_target(model, "relative_gap", t), 0), /* below 0 it is rounding */
+           or_infinite(model, "primal", t), json_at_target(model, "dual", t),
+           fmax(or_infinite(model, "relative_gap", t), 0), /* below 0 it is rounding */
            verdict(model, t));
 }
 
