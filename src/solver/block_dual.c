@@ -27,19 +27,22 @@
 #include "solver/solver.h"
 
 enum { BLOCK = 4096, LEAST_BLOCK = 1024, SLAB = 128 };
-enum { QP_ARRAYS = 7, PASSES = 25, PAIRS = 32, NEWTON_STEPS = 2, EASY_PASSES = 3 };
+enum { WHOLE = 1500 }; /* rows up to which the block is everything, and k is made once */
+enum { QP_ARRAYS = 7, PASSES = 25, NEWTON_STEPS = 2, EASY_PASSES = 3 };
 
 typedef struct state {
-    fenp_qp all;    /* every row; their linear terms are in g               */
-    fenp_qp block;  /* the rows of who                                      */
-    int64_t room;   /* of block                                             */
-    int64_t *who;   /* room                                                 */
-    float *k;       /* room x room                                          */
-    double *before; /* room: b of the block before it moved; then the moves */
-    double *rows;   /* room x p: their features                             */
-    double *slab;   /* SLAB x room                                          */
-    double *coef;   /* room                                                 */
-    double *work;   /* 2 room                                               */
+    fenp_qp all;          /* every row; their linear terms are in g               */
+    fenp_qp block;        /* the rows of who                                      */
+    int64_t room;         /* of block                                             */
+    int64_t *who;         /* room                                                 */
+    int64_t *held, holds; /* room: rows whose values k holds                      */
+    int64_t *mover;       /* room: rows that have moved                           */
+    float *k;             /* room x room                                          */
+    double *before;       /* room: b of the block before it moved; then the moves */
+    double *rows;         /* room x p: their features                             */
+    double *slab;         /* SLAB x room                                          */
+    double *coef;         /* room                                                 */
+    double *work;         /* 2 room                                               */
     fenp_face_room face;
     double *f, *change;   /* n: scores, and what is added to them                 */
     double *last, lambda; /* n: the dual vector that f belongs to                 */
@@ -73,7 +76,7 @@ static int64_t bytes(const fenp_size *size)
 {
     const int64_t n = size->n, room = block_room(n);
     if (fenp_bytes(room, size->p, sizeof(double)) < 0) return -1;
-    return qp_bytes(n) + qp_bytes(room) + 6 * fenp_arena_bytes(n) + 6 * fenp_arena_bytes(room) +
+    return qp_bytes(n) + qp_bytes(room) + 6 * fenp_arena_bytes(n) + 8 * fenp_arena_bytes(room) +
            fenp_arena_bytes(room * room / 2) + fenp_arena_bytes(room * size->p) +
            fenp_arena_bytes(SLAB * room) + fenp_arena_bytes(room * room) +
            fenp_arena_bytes(6 * room) + (int64_t)sizeof(state) + 64;
@@ -96,6 +99,8 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     qp_open(arena, n, &s->all);
     qp_open(arena, room, &s->block);
     s->who = (int64_t *)fenp_arena_doubles(arena, room);
+    s->held = (int64_t *)fenp_arena_doubles(arena, room);
+    s->mover = (int64_t *)fenp_arena_doubles(arena, room);
     s->before = fenp_arena_doubles(arena, room);
     s->coef = fenp_arena_doubles(arena, room);
     s->work = fenp_arena_doubles(arena, 2 * room);
@@ -149,6 +154,10 @@ static fen_status block_kernel(state *s, const fenp_problem *problem, int64_t co
 {
     const int64_t p = problem->sample->p, width = s->block.n;
     fen_status status = FEN_OK;
+    if (s->holds == count && !memcmp(s->held, s->who, (size_t)count * sizeof *s->who))
+        return FEN_OK;
+    memcpy(s->held, s->who, (size_t)count * sizeof *s->who);
+    s->holds = count;
     memset(s->k, 0, (size_t)(width * s->room) * sizeof(float));
     if (is_given(problem)) {
         given_block(s, problem, count);
@@ -198,8 +207,8 @@ static fen_status scores_of(state *s, const fenp_problem *problem, fen_error *er
     for (int64_t i = 0; i < n && status == FEN_OK;) {
         int64_t count = 0;
         for (; i < n && count < s->room; i++)
-            if (s->all.b[i] != 0.0) s->who[count] = i, s->coef[count++] = s->all.b[i];
-        if (count > 0) status = product(s, problem, s->who, s->coef, count, err);
+            if (s->all.b[i] != 0.0) s->mover[count] = i, s->coef[count++] = s->all.b[i];
+        if (count > 0) status = product(s, problem, s->mover, s->coef, count, err);
         for (int64_t j = 0; count > 0 && j < n; j++) s->f[j] += s->change[j];
     }
     return status;
@@ -236,6 +245,10 @@ static double kth_largest(double *a, int64_t n, int64_t k)
 static int64_t choose(state *s)
 {
     const fenp_qp *q = &s->all;
+    if (q->n <= WHOLE) {
+        for (int64_t i = 0; i < q->n; i++) s->who[i] = i;
+        return q->n;
+    }
     double *off = s->rank, *copy = s->rank + q->n, rise = -INFINITY, fall = INFINITY;
     for (int64_t i = 0; q->balanced && i < q->n; i++) {
         rise = fmax(rise, fenp_qp_rise(q, i));
@@ -281,8 +294,10 @@ static fen_status improve_block(state *s, double goal, fen_error *err)
 {
     const fenp_qp *q = &s->block;
     fen_status status = FEN_OK;
-    fenp_smo(q, s->k, s->room, goal, PAIRS * q->n, s->work);
-    int moved = s->passes >= EASY_PASSES;
+    /* as many pairs as take the time of a Newton step, within limits */
+    const int64_t even = q->n * q->n / 64, most = 32 * q->n;
+    fenp_smo(q, s->k, s->room, goal, even < most ? even + q->n : most, s->work);
+    int moved = q->n <= WHOLE || s->passes >= EASY_PASSES;
     for (int step = 0; step < NEWTON_STEPS && moved && status == FEN_OK; step++) {
         if (fenp_qp_violation(q) <= goal) break;
         status = fenp_face_step(q, s->k, s->room, &s->face, &moved, err);
@@ -302,11 +317,11 @@ static fen_status carry_over(state *s, const fenp_problem *problem, int64_t coun
         if (move == 0.0) continue;
         q->b[i] = s->block.b[k];
         q->g[i] += q->d[i] * move;
-        s->who[changed] = i, s->coef[changed++] = move;
+        s->mover[changed] = i, s->coef[changed++] = move;
     }
     *moved = changed > 0;
     if (!changed) return FEN_OK;
-    const fen_status status = product(s, problem, s->who, s->coef, changed, err);
+    const fen_status status = product(s, problem, s->mover, s->coef, changed, err);
     for (int64_t i = 0; status == FEN_OK && i < q->n; i++) {
         s->f[i] += s->change[i];
         q->g[i] += s->change[i];
@@ -389,8 +404,11 @@ static double offset_of(const fenp_qp *q)
     double sum = 0.0, count = 0.0, rise = -INFINITY, fall = INFINITY;
     for (int64_t i = 0; i < q->n; i++) {
         const double up = fenp_qp_rise(q, i), down = fenp_qp_fall(q, i);
+        const double slack = 1e-9 * (q->high[i] - q->low[i]); /* a bound met but for rounding */
         rise = fmax(rise, up), fall = fmin(fall, down);
-        if (up == down) sum += up, count += 1.0;
+        if (up == down &&
+            (isinf(slack) || (q->b[i] - q->low[i] > slack && q->high[i] - q->b[i] > slack)))
+            sum += up, count += 1.0;
     }
     if (count > 0.0) return sum / count;
     return isinf(rise) ? (isinf(fall) ? 0.0 : fall) : isinf(fall) ? rise : 0.5 * (rise + fall);
