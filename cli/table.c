@@ -3,15 +3,17 @@
  * A full grid in two coordinates is a matrix, in three the best of every gamma and the
  * matrix of the best one; anything else is a list, with powers of the best lambda of each.
  * All within 79 columns. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "report.h"
 
 enum { ACROSS = 10, CELL = 6 }; /* ten columns of seven and the labels: 79 characters */
 
-/* A number in CELL characters: as many digits as fit, 7.8e-4 rather than 0.00078. */
+/* A number in CELL characters: as many digits as fit, 7.8e-4 rather than 0.00078; no number: - */
 static const char *compact(double value, char out[32])
 {
+    if (!isfinite(value)) return "-";
     for (int digits = 4; digits > 0; digits--) {
         snprintf(out, 32, "%.*g", digits, value);
         if (strlen(out) <= CELL) return out;
@@ -51,7 +53,7 @@ static double score_shown(const grid *g, const point *p) { return shown_score(g,
 static double error_shown(const grid *g, const point *p)
 {
     (void)g;
-    return shown_error(p);
+    return isfinite(p->score) ? shown_error(p) : NAN;
 }
 
 /* A wide matrix comes in several pieces. */

@@ -160,7 +160,9 @@ static fen_status score(const fenp_path *path, double *scores, const fenp_task *
                               .folds = fenp_folds(&path->o),
                               .seed = path->o.seed };
     fenp_arena arena;
-    const int64_t bytes = fenp_scores_refit_bytes(how.solver, &path->strategy.size, path->count);
+    fenp_size size = path->strategy.size;
+    size.targets = path->sample->targets;
+    const int64_t bytes = fenp_scores_refit_bytes(how.solver, &size, path->count, how.folds);
     fen_status status = fenp_arena_open(&arena, bytes, "the held-out scores", err);
     if (status != FEN_OK) return status;
     status = fenp_scores_refit(&arena, &problem, &how, path->settings, path->count, scores, NULL,

@@ -113,19 +113,22 @@ static fen_status refit_scores(const search *s, const fenp_problem *problem, col
                               .outputs = s->outputs,
                               .nu = s->o->nu,
                               .folds = fenp_folds(s->o),
-                              .seed = s->o->seed };
+                              .seed = s->o->seed,
+                              .hurried = s->o->lambda.choice == FEN_AUTO };
     const int64_t room = s->outputs[0].plus >= 0 ? x->targets * count + 1 : 0;
     double *held = room ? fenp_new(room, x->n * (int64_t)sizeof(double)) : NULL;
     double *row = fenp_new(x->targets, sizeof(double));
     fenp_arena arena = { 0 };
     fen_status status = row && (held || !room) ? FEN_OK : fenp_no_memory(err, 0, "the scores");
     if (status == FEN_OK)
-        status = fenp_arena_open(&arena, fenp_scores_refit_bytes(solver, &size, count),
+        status = fenp_arena_open(&arena, fenp_scores_refit_bytes(solver, &size, count, how.folds),
                                  "the held-out scores", err);
     if (status == FEN_OK)
         status =
             fenp_scores_refit(&arena, problem, &how, c->points, count, c->scores, held, task, err);
     if (status == FEN_OK && held) fenp_error_rates(x, s->outputs, held, count, row, c->errors);
+    for (int l = 0; l < count && status == FEN_OK; l++)
+        if (isinf(c->scores[l])) c->errors[l] = NAN;
     fenp_arena_close(&arena);
     free(row);
     free(held);
@@ -193,22 +196,42 @@ static void score_column(const search *s, column *c, const fenp_task *task)
     if (c->status == FEN_OK) c->status = fenp_task_at(task, 1.0, &c->err);
 }
 
-/* Only the first thread reports, and all stop when one has failed or been stopped. */
+/* A host that is told nothing, and stops as soon as another thread has failed or been stopped. */
+static int has_failed(void *user, const char *stage, double fraction)
+{
+    const int *failed = user;
+    int stop;
+    (void)stage, (void)fraction;
+#pragma omp atomic read
+    stop = *failed;
+    return stop;
+}
+
+/* Only the first thread reports. */
 static void score_one(const search *s, const double *gammas, int count, int k, column *columns,
                       int *failed, const fenp_task *task)
 {
-    int stop;
-#pragma omp atomic read
-    stop = *failed;
-    if (stop) return;
-    const fenp_task part = fenp_task_part(task, task->stage, (double)k / count, (k + 1.0) / count);
+    const fen_host watch = { has_failed, failed };
+    fenp_task part = fenp_task_part(task, task->stage, (double)k / count, (k + 1.0) / count);
+    if (has_failed(failed, NULL, 0.0)) return;
+    if (omp_get_thread_num() != 0) part.host = &watch;
     columns[k].kernel = s->kernel;
     columns[k].kernel.par.gamma = gammas[k];
-    score_column(s, &columns[k], omp_get_thread_num() == 0 ? &part : NULL);
+    score_column(s, &columns[k], &part);
     if (columns[k].status != FEN_OK) {
 #pragma omp atomic write
         *failed = 1;
     }
+}
+
+/* Threads that were stopped because another one failed have nothing to say. */
+static const column *first_failure(const column *columns, int count)
+{
+    const column *found = NULL;
+    for (int k = 0; k < count; k++)
+        if (columns[k].status != FEN_OK && (!found || found->status == FEN_STOPPED))
+            found = &columns[k];
+    return found;
 }
 
 /* Where gammas take turns there must be no parallel region, not even of one thread: in one,
@@ -225,10 +248,10 @@ static fen_status score_gammas(search *s, const double *gammas, int count, const
         for (int k = 0; k < count; k++) score_one(s, gammas, count, k, columns, &failed, task);
     } else
         for (int k = 0; k < count; k++) score_one(s, gammas, count, k, columns, &failed, task);
-    fen_status status = FEN_OK;
+    const column *broken = first_failure(columns, count);
+    const fen_status status =
+        broken ? fenp_fail(err, broken->status, "%s", broken->err.message) : FEN_OK;
     for (int k = 0; k < count; k++) {
-        if (status == FEN_OK && columns[k].status != FEN_OK)
-            status = fenp_fail(err, columns[k].status, "%s", columns[k].err.message);
         if (status == FEN_OK) record(s, &columns[k]);
         free(columns[k].errors);
         free(columns[k].points);
@@ -380,9 +403,10 @@ static int add_errors(json_t *out, const fenp_chosen *chosen, const double *erro
 {
     json_t *grid = json_object_get(out, "grid");
     int failed = 0;
-    for (int64_t i = 0; i < chosen->selection.count && !isnan(errors[i]); i++)
-        failed |= json_object_set_new(json_array_get(grid, (size_t)i), "error_rate",
-                                      fenp_json_number(errors[i]));
+    for (int64_t i = 0; i < chosen->selection.count; i++)
+        failed |=
+            !isnan(errors[i]) && json_object_set_new(json_array_get(grid, (size_t)i), "error_rate",
+                                                     fenp_json_number(errors[i]));
     return failed;
 }
 

@@ -100,8 +100,8 @@ static int64_t round_bytes(const fenp_strategy *s, const fenp_size *size, int64_
     if (s->refits)
         return rows * size->p * (int64_t)sizeof(double) +
                fenp_gammas_at_once(rows, s->gammas) *
-                   (held +
-                    fenp_scores_refit_bytes(s->solver, &part, (int64_t)s->lambdas * s->powers));
+                   (held + fenp_scores_refit_bytes(s->solver, &part,
+                                                   (int64_t)s->lambdas * s->powers, folds));
     const int64_t one =
         fenp_scoring_bytes(&part, (int64_t)s->lambdas * s->powers, folds, primal && size->p < rows);
     return one < 0 ? -1

@@ -56,8 +56,9 @@ fen_status fenp_calibrate(const fenp_problem *problem, const fenp_refits *how, f
     fenp_arena arena = { 0 };
     fen_status status = held ? FEN_OK : fenp_no_memory(err, bytes, "held-out scores");
     if (status == FEN_OK)
-        status = fenp_arena_open(&arena, fenp_scores_refit_bytes(refits.solver, &size, 1),
-                                 "held-out scores", err);
+        status =
+            fenp_arena_open(&arena, fenp_scores_refit_bytes(refits.solver, &size, 1, refits.folds),
+                            "held-out scores", err);
     if (status == FEN_OK)
         status = fenp_scores_refit(&arena, problem, &refits, &point, 1, rest, held, task, err);
     if (status == FEN_OK) status = fit_all(s, held, rest, outputs, err);

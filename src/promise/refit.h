@@ -12,6 +12,8 @@ typedef struct fenp_refits {
     double   gap;                  /* relative, of every refit; 0: 1e-4 for folds, 1e-6
                                       for single rows                                   */
     uint64_t seed;
+    int      hurried;              /* 1: lambdas far below the best one score INFINITY
+                                      and cost nothing                                  */
 } fenp_refits;
 
 /* The loss that held-out rows are judged by: its own, but eps for tube, which knows nothing
@@ -21,7 +23,7 @@ const fen_loss *fenp_judge(const fen_loss *loss);
  * by power, then from the largest lambda down. */
 void       fenp_order_settings(const fenp_setting *points, int64_t count, int64_t *walk);
 int64_t    fenp_scores_refit_bytes(const fenp_solver *solver, const fenp_size *size,
-                                   int64_t count);
+                                   int64_t count, int64_t folds);
 /* Of problem sample, loss, kernel and bias are used. scores: targets x count, the weighted mean
  * held-out loss of each output over the rows that concern it. held (NULL: not wanted): targets
  * x count x n, f(x_i) + b of every row by the solution that did not see it. */

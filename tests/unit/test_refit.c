@@ -196,9 +196,9 @@ static void refit(const fenp_problem *q, const fenp_output *outputs, double nu, 
     };
     fenp_arena arena;
     fen_error err = { .message = "" };
-    assert_int_equal(
-        fenp_arena_open(&arena, fenp_scores_refit_bytes(solver, &size, count), "a test", NULL),
-        FEN_OK);
+    assert_int_equal(fenp_arena_open(&arena, fenp_scores_refit_bytes(solver, &size, count, folds),
+                                     "a test", NULL),
+                     FEN_OK);
     if (fenp_scores_refit(&arena, q, &how, points, count, scores, held, NULL, &err) != FEN_OK)
         fail_msg("%s: %s", q->loss->name, err.message);
     fenp_arena_close(&arena);
