@@ -27,6 +27,10 @@ void fenp_fold_up(const fenp_fold *fold, const double *down, double *full);
  * its leading m x m block becomes B'SKSB + shift I. work: 2n doubles. Cost 4 n^2. */
 void fenp_fold_matrix(const fenp_fold *fold, double *a, const double *diag, double shift,
                       double *work);
+/* The same of some rows of a larger K (ld x ld), in ascending order: the leading block of the
+ * lower triangle becomes theirs. work: 2 ld doubles. */
+void fenp_fold_part(const fenp_fold *fold, double *a, int64_t ld, const int64_t *rows,
+                    const double *diag, double shift, double *work);
 /* product (n x k, ld n) = K x (n x k, ld n), K from the upper triangle of a and diag. */
 void fenp_upper_times(int64_t n, const double *a, const double *diag, const double *x, int64_t k,
                       double *product);

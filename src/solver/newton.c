@@ -10,14 +10,15 @@
  * -(sum r_I) d_A / sum d balances r_I; the fold does not see multiples of d. The rest is
  *     (B'S K_AA S B + 2 lambda |A| I) v = B'S (2 lambda r_A/d_A - (K dc')_A),  dc' = (o_A, r_I)
  *     dc_A = o_A + S B v,   S = sqrt(|A| d),
- * the ridge problem of fold.h with |A| rows, weights d and penalty 2 lambda. How far to go along
- * dc is decided in newton_steps.c. The factor is kept as long as d and lambda stay: then a step
- * costs n^2. What is handed over is u = 2 lambda c, cut into the domain.
+ * the ridge problem of fold.h with |A| rows, weights d and penalty 2 lambda. K stays above the
+ * diagonal, the factor stands below and is kept as long as d and lambda stay: then a step costs
+ * n^2. How far to go along dc is decided in newton_steps.c. What is handed over is u = 2 lambda c,
+ * cut into the domain.
  * Special cases. Rounding errors that break the factorisation (K singular, lambda tiny) raise
  * the shift: lambda for the step alone, which makes it shorter, not wrong.
  * Accuracy. Each step starts from the true residual r: relative gaps of 1e-12 are reached
  * where rounding errors in K c allow it.
- * Cost. |A|^3/3 + 8 n^2 flops a step; 16 n^2 bytes. */
+ * Cost. |A|^3/3 + 8 n^2 flops a step; 8 n^2 bytes. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -27,19 +28,18 @@
 #include "solver/fold.h"
 #include "solver/newton.h"
 
-enum { VECTORS = 10 }; /* beside those of a fenp_newton */
+enum { VECTORS = 9 }; /* beside those of a fenp_newton */
 
 typedef struct state {
     fenp_newton it;
     int64_t n;
     int bias;
-    double *k, *diag;       /* n x n: K in the upper triangle; k(x,x)                   */
-    double *a, *a_diag;     /* |A| x |A|: K_AA above, the factor below; k(x,x) of A     */
+    double *k, *diag;       /* n x n: K above, the factor of A below; k(x,x)            */
     double *c, *dc, *r;     /* n each: the iterate and its step; residual               */
     double *u, *fitted;     /* n each: what would be handed over, and its scores        */
     double *full;           /* n: work                                                  */
     double *work, *store;   /* 2n each: of the fold                                     */
-    double *factored;       /* n: d of the factor that stands in a                      */
+    double *factored;       /* n: d of the factor that stands there                     */
     int64_t *active, count; /* A                                                        */
     double lambda, shift;   /* of the factor, 0: there is none; 2 lambda or more        */
     fenp_fold fold;
@@ -55,8 +55,8 @@ static int accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_si
 static int64_t bytes(const fenp_size *size)
 {
     const int64_t n = size->n;
-    if (fenp_bytes(n, n, 2 * sizeof(double)) < 0) return -1;
-    return 2 * fenp_arena_bytes(n * n) + (VECTORS + FENP_NEWTON_VECTORS) * fenp_arena_bytes(n) +
+    if (fenp_bytes(n, n, sizeof(double)) < 0) return -1;
+    return fenp_arena_bytes(n * n) + (VECTORS + FENP_NEWTON_VECTORS) * fenp_arena_bytes(n) +
            2 * fenp_arena_bytes(2 * n) + (int64_t)sizeof(state) + 64;
 }
 
@@ -75,12 +75,12 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     const fenp_sample *sample = problem->sample;
     const int64_t n = sample->n;
     state *s = (state *)fenp_arena_doubles(arena, (int64_t)(sizeof *s + 7) / 8);
-    double **vectors[] = { &s->diag, &s->a_diag, &s->c,    &s->dc,      &s->r,
-                           &s->u,    &s->fitted, &s->full, &s->factored };
+    double **vectors[] = {
+        &s->diag, &s->c, &s->dc, &s->r, &s->u, &s->fitted, &s->full, &s->factored
+    };
     *s = (state){ .it = { .method = &method, .state = s }, .n = n, .bias = problem->bias };
     fenp_newton_open(&s->it, arena, n);
     s->k = fenp_arena_doubles(arena, n * n);
-    s->a = fenp_arena_doubles(arena, n * n);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         *vectors[i] = fenp_arena_doubles(arena, n);
     s->active = (int64_t *)fenp_arena_doubles(arena, n);
@@ -109,48 +109,43 @@ static double dot(const state *s, const double *x, const double *z)
 
 /* ---- one step ----------------------------------------------------------------------------- */
 
-/* The upper triangle of a becomes K_AA. */
-static void gather(state *s)
+/* A, its fold, and the trace of D K. */
+static double gather(state *s)
 {
-    int64_t count = 0;
-    for (int64_t i = 0; i < s->n; i++)
-        if (s->it.d[i] > 0.0) s->active[count++] = i;
-    s->count = count;
-#pragma omp parallel for schedule(dynamic, 16)
-    for (int64_t j = 0; j < count; j++) {
-        const double *from = s->k + s->active[j] * s->n;
-        for (int64_t i = 0; i < j; i++) s->a[i + j * count] = from[s->active[i]];
-        s->a_diag[j] = s->diag[s->active[j]];
+    double trace = 0.0;
+    s->count = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        if (s->it.d[i] == 0.0) continue;
+        trace += s->it.d[i] * s->diag[i];
+        s->full[s->count] = s->it.d[i];
+        s->active[s->count++] = i;
     }
+    if (s->count > 0) s->fold = fenp_fold_make(s->full, s->count, s->bias, s->store);
+    return trace;
 }
 
 /* The factor for d and lambda, unless it stands there already. */
 static fen_status factorise(state *s, const fenp_task *task, fen_error *err)
 {
-    const int64_t n = s->n;
-    const size_t size = (size_t)n * sizeof(double);
-    if (s->lambda == s->it.q.lambda && memcmp(s->it.d, s->factored, size) == 0) return FEN_OK;
+    const double lambda = s->it.q.lambda;
+    const size_t size = (size_t)s->n * sizeof(double);
+    if (s->lambda == lambda && memcmp(s->it.d, s->factored, size) == 0) return FEN_OK;
     s->lambda = 0.0;
-    gather(s);
-    double trace = 0.0;
-    for (int64_t i = 0; i < s->count; i++) {
-        s->full[i] = s->it.d[s->active[i]];
-        trace += s->full[i] * s->a_diag[i];
-    }
-    if (s->count > 0) s->fold = fenp_fold_make(s->full, s->count, s->bias, s->store);
-    s->shift = 2.0 * s->it.q.lambda;
+    s->shift = 2.0 * lambda;
+    const double trace = gather(s);
     for (int64_t rank = -1; s->count > 0 && rank < s->fold.m;) {
         if (rank >= 0) s->shift = fmax(10.0 * s->shift, 10.0 * DBL_EPSILON * trace);
-        if (!(s->shift <= 100.0 * (trace + s->it.q.lambda)))
+        if (!(s->shift <= 100.0 * (trace + lambda)))
             return fenp_fail(err, FEN_BAD_DATA,
                              "the kernel matrix is not positive semidefinite, or not finite: "
                              "check it, or add a constant to its diagonal");
-        fenp_fold_matrix(&s->fold, s->a, s->a_diag, (double)s->count * s->shift, s->work);
-        const fen_status status = fenp_cholesky(s->fold.m, s->a, s->count, &rank, task, err);
+        fenp_fold_part(&s->fold, s->k, s->n, s->active, s->diag, (double)s->count * s->shift,
+                       s->work);
+        const fen_status status = fenp_cholesky(s->fold.m, s->k, s->n, &rank, task, err);
         if (status != FEN_OK) return status;
     }
     memcpy(s->factored, s->it.d, size);
-    s->lambda = s->it.q.lambda;
+    s->lambda = lambda;
     return FEN_OK;
 }
 
@@ -176,7 +171,7 @@ static fen_status active_step(state *s, fen_error *err)
         s->full[i] = 2.0 * s->it.q.lambda * s->r[row] / s->it.d[row] - s->it.df[row];
     }
     fenp_fold_down(&s->fold, s->full, s->work);
-    const fen_status status = fenp_cholesky_solve(s->fold.m, s->a, s->count, s->work, 1, err);
+    const fen_status status = fenp_cholesky_solve(s->fold.m, s->k, s->n, s->work, 1, err);
     fenp_fold_up(&s->fold, s->work, s->full);
     for (int64_t i = 0; i < s->count; i++) s->dc[s->active[i]] += s->full[i];
     return status;
@@ -295,7 +290,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 
 const fenp_solver fenp_solver_newton = {
     .name = "newton",
-    .help = "smooth losses: Newton's method, n^3/3 flops a step, 16 n^2 bytes",
+    .help = "smooth losses: Newton's method, n^3/3 flops a step, 8 n^2 bytes",
     .iterative = 1,
     .accepts = accepts,
     .bytes = bytes,
