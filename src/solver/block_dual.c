@@ -294,10 +294,10 @@ static fen_status improve_block(state *s, double goal, fen_error *err)
 {
     const fenp_qp *q = &s->block;
     fen_status status = FEN_OK;
-    /* as many pairs as take the time of a Newton step, within limits */
-    const int64_t even = q->n * q->n / 64, most = 32 * q->n;
-    fenp_smo(q, s->k, s->room, goal, even < most ? even + q->n : most, s->work);
-    int moved = q->n <= WHOLE || s->passes >= EASY_PASSES;
+    /* where a new block costs nothing Newton steps come soon, else pairs are worked off first */
+    const int64_t pairs = s->all.n <= WHOLE ? q->n * q->n / 600 + 100 : 32 * q->n;
+    fenp_smo(q, s->k, s->room, goal, pairs, s->work);
+    int moved = s->all.n <= WHOLE || s->passes >= EASY_PASSES;
     for (int step = 0; step < NEWTON_STEPS && moved && status == FEN_OK; step++) {
         if (fenp_qp_violation(q) <= goal) break;
         status = fenp_face_step(q, s->k, s->room, &s->face, &moved, err);
