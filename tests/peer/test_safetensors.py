@@ -83,7 +83,7 @@ class Safetensors(ToolTest):
 
     def test_gaussian(self):
         metadata, arrays, x, predicted = self.model("--gamma", "0.05", "--lambda", "1e-3")
-        self.assertEqual(metadata["format"], "fenchel-model-2")
+        self.assertEqual(metadata["format"], "fenchel-model-3")
         self.assertEqual(metadata["kernel"], "gaussian")
         self.assertEqual(arrays["inputs"].shape, (60, 10))
         self.assertEqual(arrays["dual"].shape, (1, 60))
@@ -97,6 +97,22 @@ class Safetensors(ToolTest):
         self.assertLessEqual(dual, primal * (1 + 1e-12))
         self.assertLessEqual(relative, float(metadata["tolerance"]))
         self.assertLessEqual(abs(gap - (primal - dual)), 1e-12 * primal)
+
+    def test_support_vectors(self):
+        """Only rows with a coefficient are there, and they are enough."""
+        metadata, arrays, x, predicted = self.model("--gamma", "0.05", "--lambda", "1e-3", "--loss",
+                                                    "eps:1")
+        support = arrays["support"]
+        self.assertTrue(0 < len(support) < 60 == int(metadata["rows"]))
+        self.assertTrue((numpy.diff(support) > 0).all() and support[-1] < 60)
+        self.assertEqual(arrays["inputs"].shape, (len(support), 10))
+        self.assertTrue((arrays["dual"] != 0).any(0).all())
+        column, plus, minus, parameter, slope, offset = arrays["outputs"][0]
+        self.assertEqual((column, plus, minus, parameter, slope, offset), (0, -1, -1, 1, 0, 0))
+        distance = ((x[:, None, :] - arrays["inputs"][None, :, :]) ** 2).sum(2)
+        kernel = numpy.exp(-float(metadata["gamma"]) * distance)
+        coef = arrays["coef_scale"][:, None] * arrays["dual"]
+        self.assert_close((kernel @ coef.T + arrays["offset"])[:, 0], predicted)
 
     def test_linear(self):
         metadata, arrays, x, predicted = self.model("--kernel", "linear", "--lambda", "1e-3")
