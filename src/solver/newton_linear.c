@@ -27,16 +27,16 @@ typedef struct state {
     fenp_newton it;
     int64_t n, p;
     int bias;
-    const double *x;      /* n x p, row-major                                          */
-    double *a, *da;       /* p: weights and their step                                 */
-    double *g, *mean;     /* p                                                         */
-    double *z;            /* ROWS x p                                                  */
-    double *factor;       /* p x p                                                     */
-    double *u, *fitted;   /* n: what would be handed over, its scores,                 */
-    double *weights, b;   /* p: weights and offset                                     */
-    int given;            /* u is that of the start                                    */
-    double *factored;     /* n: d of it                                                */
-    double lambda, shift; /* of the factor, 0: there is none; 2 lambda or more         */
+    const double *x;         /* n x p, row-major                                          */
+    double *now, *step;      /* p: weights and their step                             */
+    double *gradient, *mean; /* p: g and m                                            */
+    double *z;               /* ROWS x p                                                  */
+    double *factor;          /* p x p                                                     */
+    double *u, *fitted;      /* n: what would be handed over, its scores,                 */
+    double *weights, b;      /* p: weights and offset                                     */
+    int given;               /* u is that of the start                                    */
+    double *factored;        /* n: d of it                                                */
+    double lambda, shift;    /* of the factor, 0: there is none; 2 lambda or more         */
 } state;
 
 static int accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size)
@@ -78,9 +78,9 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     s->u = fenp_arena_doubles(arena, n);
     s->fitted = fenp_arena_doubles(arena, n);
     s->weights = fenp_arena_doubles(arena, p);
-    s->a = fenp_arena_doubles(arena, p);
-    s->da = fenp_arena_doubles(arena, p);
-    s->g = fenp_arena_doubles(arena, p);
+    s->now = fenp_arena_doubles(arena, p);
+    s->step = fenp_arena_doubles(arena, p);
+    s->gradient = fenp_arena_doubles(arena, p);
     s->mean = fenp_arena_doubles(arena, p);
     s->z = fenp_arena_doubles(arena, ROWS * p);
     s->factor = fenp_arena_doubles(arena, p * p);
@@ -166,10 +166,10 @@ static fen_status factorise(state *s, const fenp_task *task, fen_error *err)
 }
 
 /* g = X's + 2 lambda a */
-static void gradient(state *s)
+static void find_gradient(state *s)
 {
-    memcpy(s->g, s->a, (size_t)s->p * sizeof(double));
-    times_back(s, s->it.slope, 2.0 * s->it.q.lambda, s->g);
+    memcpy(s->gradient, s->now, (size_t)s->p * sizeof(double));
+    times_back(s, s->it.slope, 2.0 * s->it.q.lambda, s->gradient);
 }
 
 static fen_status direction(fenp_newton *it, const fenp_task *task, fen_error *err)
@@ -180,13 +180,13 @@ static fen_status direction(fenp_newton *it, const fenp_task *task, fen_error *e
     long double slopes = 0.0L;
     for (int64_t i = 0; i < s->n; i++) slopes += it->slope[i];
     const double all = cblas_dasum((int)s->n, it->d, 1), sum = (double)slopes;
-    gradient(s);
-    for (int64_t j = 0; j < s->p; j++) s->da[j] = s->mean[j] * sum - s->g[j];
-    status = fenp_cholesky_solve(s->p, s->factor, s->p, s->da, 1, err);
-    times(s, s->da, it->df);
-    it->db = s->bias && all > 0.0 ? -dot(s, s->mean, s->da) - sum / all : 0.0;
-    it->cross = dot(s, s->a, s->da);
-    it->square = dot(s, s->da, s->da);
+    find_gradient(s);
+    for (int64_t j = 0; j < s->p; j++) s->step[j] = s->mean[j] * sum - s->gradient[j];
+    status = fenp_cholesky_solve(s->p, s->factor, s->p, s->step, 1, err);
+    times(s, s->step, it->df);
+    it->db = s->bias && all > 0.0 ? -dot(s, s->mean, s->step) - sum / all : 0.0;
+    it->cross = dot(s, s->now, s->step);
+    it->square = dot(s, s->step, s->step);
     it->shift = s->shift;
     it->fuzz = 0.0;
     return status;
@@ -195,7 +195,7 @@ static fen_status direction(fenp_newton *it, const fenp_task *task, fen_error *e
 static void move(fenp_newton *it, double part)
 {
     state *s = it->state;
-    cblas_daxpy((int)s->p, part, s->da, 1, s->a, 1);
+    cblas_daxpy((int)s->p, part, s->step, 1, s->now, 1);
     s->given = 0;
 }
 
@@ -213,8 +213,8 @@ static void function_of(state *s, const double *u, double *weights, double *f)
 static double gap(fenp_newton *it)
 {
     state *s = it->state;
-    times(s, s->a, it->f);
-    it->norm2 = dot(s, s->a, s->a);
+    times(s, s->now, it->f);
+    it->norm2 = dot(s, s->now, s->now);
     it->b = fenp_target_offset(&it->q, it->f, it->b);
     if (!s->given) {
         fenp_target_slopes(&it->q, it->f, it->b, s->u);
@@ -233,10 +233,10 @@ static int start(state *s, const double *u)
 {
     memcpy(s->u, u, (size_t)s->n * sizeof(double));
     fenp_target_feasible(&s->it.q, s->u);
-    function_of(s, s->u, s->a, s->it.df);
-    s->it.square = dot(s, s->a, s->a);
+    function_of(s, s->u, s->now, s->it.df);
+    s->it.square = dot(s, s->now, s->now);
     const double part = s->it.square > 0.0 ? fenp_newton_scale(&s->it, s->u) : 0.0;
-    cblas_dscal((int)s->p, part, s->a, 1);
+    cblas_dscal((int)s->p, part, s->now, 1);
     s->given = part == 1.0;
     return part > 0.0;
 }
