@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/threads.h"
 #include "path.h"
 #include "solver/descend.h"
 
@@ -139,9 +140,11 @@ static fen_status run(descent *h, json_t *points, const fenp_task *task, fen_err
     fen_status status = fenp_arena_open(&arena, work_bytes(path), "the kernel matrix", err);
     if (status != FEN_OK) return status;
     open_descent(h, &arena);
+    const int narrowed = fenp_threads_narrow(path->sample->n);
     status = path->strategy.solver->begin(&arena, &h->problem, &h->state, &begin, err);
     for (int64_t t = 0; t < path->sample->targets && status == FEN_OK; t++)
         status = run_output(h, t, points, &solving, err);
+    fenp_threads_widen(narrowed);
     fenp_arena_close(&arena);
     return status;
 }

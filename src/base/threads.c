@@ -36,3 +36,25 @@ void fenp_threads_leave(fenp_threads before)
     pthread_mutex_unlock(&blas.lock);
     omp_set_num_threads(before.openmp);
 }
+
+/* Told once that there is one thread, OpenBLAS does not ask OpenMP again: both are set. */
+static void set_both(int count)
+{
+    pthread_mutex_lock(&blas.lock);
+    if (openblas_set_num_threads) openblas_set_num_threads(count);
+    pthread_mutex_unlock(&blas.lock);
+    omp_set_num_threads(count);
+}
+
+int fenp_threads_narrow(int64_t rows)
+{
+    const int threads = omp_get_max_threads();
+    if (rows > FENP_FEW_ROWS || threads == 1 || omp_in_parallel()) return 0;
+    set_both(1);
+    return threads;
+}
+
+void fenp_threads_widen(int narrowed)
+{
+    if (narrowed) set_both(narrowed);
+}

@@ -27,6 +27,7 @@
 
 #include "base/error.h"
 #include "base/registry.h"
+#include "base/threads.h"
 #include "solver/descend.h"
 
 static const double FOLD_GAP = 1e-4, SINGLE_GAP = 1e-6;
@@ -382,7 +383,9 @@ fen_status fenp_scores_refit(fenp_arena *arena, const fenp_problem *problem, con
     memcpy(s.one.w, x->w, (size_t)x->n * sizeof(double));
     memset(scores, 0, (size_t)(count * x->targets) * sizeof(double));
     if (status == FEN_OK) status = how->solver->begin(arena, &s.task, &s.state, NULL, err);
+    const int narrowed = fenp_threads_narrow(x->n);
     for (int64_t at = 0; at < count && status == FEN_OK;) status = run_power(&s, &at, task, err);
+    fenp_threads_widen(narrowed);
     return status;
 }
 
