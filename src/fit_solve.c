@@ -131,16 +131,29 @@ static fen_status solve_outputs(drive *d, int round, double gap, int *reached,
 
 static int ended(fen_status status) { return status == FEN_LIMIT || status == FEN_STOPPED; }
 
-/* Before the first sweep the best there is is a constant. */
-static void start_constant(fen_model *m, const fenp_sample *sample)
+/* f = 0 and the mean label: what there is before the first sweep. The dual vector stays. */
+static void make_constant(fen_model *m, const fenp_sample *sample, int64_t t)
 {
-    for (int64_t t = 0; t < m->targets; t++) {
-        const double *y = sample->y + t * m->n;
-        double mean = 0.0;
-        for (int64_t i = 0; i < m->n; i++) mean += sample->w[i] * y[i];
-        m->offset[t] = m->bias ? mean : 0.0;
-        m->coef_scale[t] = 0.0;
-    }
+    const double *y = sample->y + t * m->n;
+    double mean = 0.0;
+    for (int64_t i = 0; i < m->n; i++) mean += sample->w[i] * y[i];
+    m->offset[t] = m->bias ? mean : 0.0;
+    m->coef_scale[t] = 0.0;
+    if (m->weights) memset(m->weights + t * m->p, 0, (size_t)m->p * sizeof(double));
+    if (m->nu > 0.0) m->output[t].par = 0.0;
+}
+
+/* An iterate may be worse than that for a long time, when its dual vector no longer is. */
+static fen_status certify_what_there_is(fen_model *m, const fenp_sample *sample, fen_error *err)
+{
+    fen_status status = fenp_certify(m, sample, m->certificate, NULL, err);
+    int worse = 0;
+    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++)
+        if (!(m->certificate[t].primal <= m->certificate[t].null)) {
+            make_constant(m, sample, t);
+            worse = 1;
+        }
+    return worse ? fenp_certify(m, sample, m->certificate, NULL, err) : status;
 }
 
 static void say_what_ended(fen_model *m, fen_status status)
@@ -158,7 +171,7 @@ static fen_status solve_in_rounds(drive *d, const fenp_problem *problem, fenp_ar
     const fenp_task begin = fenp_task_part(task, "solving", 0.0, 0.2);
     const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
     double gap = 0.5 * m->tolerance;
-    start_constant(m, d->sample);
+    for (int64_t t = 0; t < m->targets; t++) make_constant(m, d->sample, t);
     fen_status status = d->solver->begin(arena, problem, &d->state, &begin, err);
     for (int round = 0; status == FEN_OK && round < MOST_ROUNDS; round++) {
         int reached = 0;
@@ -170,7 +183,7 @@ static fen_status solve_in_rounds(drive *d, const fenp_problem *problem, fenp_ar
     }
     if (!ended(status)) return status;
     const fen_status why = status;
-    status = fenp_certify(m, d->sample, m->certificate, NULL, err);
+    status = certify_what_there_is(m, d->sample, err);
     if (status == FEN_OK) say_what_ended(m, why);
     return status;
 }

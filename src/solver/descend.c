@@ -3,10 +3,13 @@
  * Power 2: sweeps until the solver's account of the relative gap is small enough or no longer
  * improves. Other powers and free parameters are roots over such solves (descend_power.c,
  * descend_price.c), each of which starts from the dual vector of the one before.
- * Special cases: limits and cancellation end a sweep; its iterate stays.
+ * Special cases: limits and cancellation end a sweep; the iterate with the least objective
+ * stays (the dual value rises with every sweep, the objective need not fall).
  * Cost: sweeps, and a few passes over the rows. */
 #include <math.h>
+#include <string.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "solver/descend_run.h"
 
@@ -22,24 +25,72 @@ static fenp_task sweep_task(const fenp_run *r, double gap)
     return fenp_task_part(r->task, r->task ? r->task->stage : "solving", now, now);
 }
 
+static double objective(const fenp_run *r)
+{
+    const double norm = fenp_run_norm(r);
+    return fenp_run_loss(r, 1.0) + r->at.lambda * norm * norm;
+}
+
+static int was_ended(fen_status status) { return status == FEN_LIMIT || status == FEN_STOPPED; }
+
 fen_status fenp_run_solve(fenp_run *r, fen_error *err)
 {
-    double best = INFINITY, last = INFINITY;
+    double best = INFINITY, last = INFINITY, least = INFINITY;
     int waited = 0, same = 0;
-    r->stalled = 0;
     while (waited < PATIENCE && same < REPEATS) {
         const fenp_task task = sweep_task(r, best);
         const fen_status status = r->solver->sweep(r->state, &r->at, r->out, &task, err);
-        const double now = r->out->gap[0];
-        if (status != FEN_OK) return status;
-        if (now <= r->at.gap) break;
-        same = now == last && now < INFINITY ? same + 1 : 0;
-        waited = now < 0.99 * best ? 0 : waited + 1;
-        best = fmin(best, now), last = now;
+        const double gap = r->out->gap[0];
+        if (status != FEN_OK && !was_ended(status)) return status;
+        if (status == FEN_OK && gap <= r->at.gap) break;
+        const double now = objective(r);
+        if (was_ended(status)) {
+            if (least < now || isnan(now)) fenp_put_back(r, &r->best);
+            return status;
+        }
+        if (now < least) fenp_keep(r, &r->best), least = now;
+        same = gap == last && gap < INFINITY ? same + 1 : 0;
+        waited = gap < 0.99 * best ? 0 : waited + 1;
+        best = fmin(best, gap), last = gap;
     }
     r->stalled = !(r->out->gap[0] <= r->at.gap);
     r->solves++;
     return FEN_OK;
+}
+
+/* ---- copies of it ------------------------------------------------------------------------ */
+
+int64_t fenp_kept_bytes(const fenp_run *r)
+{
+    return 2 * fenp_arena_bytes(r->at.sample->n) +
+           (r->out->weights ? fenp_arena_bytes(r->at.sample->p) : 0);
+}
+
+fenp_kept fenp_kept_open(fenp_arena *arena, const fenp_run *r)
+{
+    fenp_kept k = { .scale = 0.0 };
+    k.dual = fenp_arena_doubles(arena, r->at.sample->n);
+    k.scores = fenp_arena_doubles(arena, r->at.sample->n);
+    if (r->out->weights) k.weights = fenp_arena_doubles(arena, r->at.sample->p);
+    return k;
+}
+
+void fenp_keep(const fenp_run *r, fenp_kept *k)
+{
+    const size_t n = (size_t)r->at.sample->n * sizeof(double);
+    k->offset = r->out->offset[0], k->scale = r->out->scale[0];
+    memcpy(k->dual, r->out->dual, n);
+    memcpy(k->scores, r->out->scores, n);
+    if (k->weights) memcpy(k->weights, r->out->weights, (size_t)r->at.sample->p * sizeof(double));
+}
+
+void fenp_put_back(fenp_run *r, const fenp_kept *k)
+{
+    const size_t n = (size_t)r->at.sample->n * sizeof(double);
+    r->out->offset[0] = k->offset, r->out->scale[0] = k->scale;
+    memcpy(r->out->dual, k->dual, n);
+    memcpy(r->out->scores, k->scores, n);
+    if (k->weights) memcpy(r->out->weights, k->weights, (size_t)r->at.sample->p * sizeof(double));
 }
 
 /* ---- the iterate's account --------------------------------------------------------------- */
@@ -93,6 +144,15 @@ double fenp_run_minus_conjugates(const fenp_run *r, double t, const double *par)
 
 /* ---- all of it --------------------------------------------------------------------------- */
 
+static fen_status descend(fenp_run *r, double nu, int *reached, fen_error *err)
+{
+    if (nu > 0.0) return fenp_run_price(r, nu, reached, err);
+    if (r->power != 2.0) return fenp_run_power(r, reached, err);
+    const fen_status status = fenp_run_solve(r, err);
+    *reached = status == FEN_OK && !r->stalled;
+    return status;
+}
+
 fen_status fenp_descend(const fenp_solver *solver, void *state, const fenp_problem *problem,
                         double nu, double *par, fenp_solution *out, int *reached,
                         const fenp_task *task, fen_error *err)
@@ -106,6 +166,7 @@ fen_status fenp_descend(const fenp_solver *solver, void *state, const fenp_probl
                    .par = par,
                    .out = out,
                    .task = task };
+    fenp_arena arena;
     *reached = 0;
     if (!(problem->power >= 1.0))
         return fenp_fail(err, FEN_BAD_CALL, "--engine %s: powers below 1 are for the direct ones",
@@ -113,9 +174,10 @@ fen_status fenp_descend(const fenp_solver *solver, void *state, const fenp_probl
     for (int64_t i = 0; i < problem->sample->n; i++) r.whole += problem->sample->w[i];
     r.at.power = 2.0;
     r.at.par = par;
-    if (nu > 0.0) return fenp_run_price(&r, nu, reached, err);
-    if (problem->power != 2.0) return fenp_run_power(&r, reached, err);
-    const fen_status status = fenp_run_solve(&r, err);
-    *reached = out->gap[0] <= problem->gap;
+    fen_status status = fenp_arena_open(&arena, fenp_kept_bytes(&r), "the best answer so far", err);
+    if (status != FEN_OK) return status;
+    r.best = fenp_kept_open(&arena, &r);
+    status = descend(&r, nu, reached, err);
+    fenp_arena_close(&arena);
     return status;
 }

@@ -25,9 +25,9 @@ enum { MOST_SOLVES = 80 };
 
 /* A solution at one value of the parameter. */
 typedef struct end {
-    double par, psi, offset;
-    double energy;                   /* lambda ||f||^2                                  */
-    double *dual, *scores, *weights; /* n, n, p (NULL as in the solution)              */
+    double par, psi;
+    double energy; /* lambda ||f||^2                                        */
+    fenp_kept at;
     int known;
 } end;
 
@@ -72,30 +72,12 @@ static fen_status evaluate(search *s, double par, double *psi, fen_error *err)
 
 /* ---- the two ends ------------------------------------------------------------------------ */
 
-static int64_t end_bytes(const fenp_run *r)
-{
-    return 2 * fenp_arena_bytes(r->at.sample->n) +
-           (r->out->weights ? fenp_arena_bytes(r->at.sample->p) : 0);
-}
-
-static end open_end(fenp_arena *arena, const fenp_run *r)
-{
-    end e = { .known = 0 };
-    e.dual = fenp_arena_doubles(arena, r->at.sample->n);
-    e.scores = fenp_arena_doubles(arena, r->at.sample->n);
-    if (r->out->weights) e.weights = fenp_arena_doubles(arena, r->at.sample->p);
-    return e;
-}
-
 static void keep(const fenp_run *r, double psi, end *e)
 {
-    const size_t n = (size_t)r->at.sample->n * sizeof(double);
     const double norm = fenp_run_norm(r);
-    e->par = *r->par, e->psi = psi, e->offset = r->out->offset[0], e->known = 1;
+    e->par = *r->par, e->psi = psi, e->known = 1;
     e->energy = r->lambda * norm * norm;
-    memcpy(e->dual, r->out->dual, n);
-    memcpy(e->scores, r->out->scores, n);
-    if (e->weights) memcpy(e->weights, r->out->weights, (size_t)r->at.sample->p * sizeof(double));
+    fenp_keep(r, &e->at);
 }
 
 /* f = 0 is optimal at par = 0 of a loss that earns, with z = 0; the iterate stays as it is, a
@@ -104,10 +86,10 @@ static void keep_zero(search *s)
 {
     const fenp_sample *sample = s->r->at.sample;
     end *e = &s->low;
-    memset(e->dual, 0, (size_t)sample->n * sizeof(double));
-    memset(e->scores, 0, (size_t)sample->n * sizeof(double));
-    if (e->weights) memset(e->weights, 0, (size_t)sample->p * sizeof(double));
-    e->par = e->offset = e->energy = 0.0, e->psi = s->price, e->known = 1;
+    memset(e->at.dual, 0, (size_t)sample->n * sizeof(double));
+    memset(e->at.scores, 0, (size_t)sample->n * sizeof(double));
+    if (e->at.weights) memset(e->at.weights, 0, (size_t)sample->p * sizeof(double));
+    e->par = e->energy = e->at.offset = 0.0, e->psi = s->price, e->known = 1;
 }
 
 /* Of the high end, so that the slope of the mixture is 0. */
@@ -133,7 +115,7 @@ static void take_zero(search *s)
 {
     fenp_run *r = s->r;
     const fenp_sample *sample = r->at.sample;
-    mix(share(s), s->low.dual, s->high.dual, sample->n, r->out->dual);
+    mix(share(s), s->low.at.dual, s->high.at.dual, sample->n, r->out->dual);
     memset(r->out->scores, 0, (size_t)sample->n * sizeof(double));
     if (r->out->weights) memset(r->out->weights, 0, (size_t)sample->p * sizeof(double));
     *r->par = r->out->offset[0] = r->out->scale[0] = 0.0;
@@ -154,12 +136,12 @@ static void answer(search *s, int *reached)
     }
     const end *low = s->low.known ? &s->low : &s->high, *high = s->high.known ? &s->high : low;
     const double of_high = low == high ? 1.0 : share(s);
-    mix(of_high, low->dual, high->dual, n, r->out->dual);
-    mix(of_high, low->scores, high->scores, n, r->out->scores);
-    mix(of_high, &low->offset, &high->offset, 1, r->out->offset);
+    mix(of_high, low->at.dual, high->at.dual, n, r->out->dual);
+    mix(of_high, low->at.scores, high->at.scores, n, r->out->scores);
+    mix(of_high, &low->at.offset, &high->at.offset, 1, r->out->offset);
     mix(of_high, &low->par, &high->par, 1, r->par);
     if (r->out->weights)
-        mix(of_high, low->weights, high->weights, r->at.sample->p, r->out->weights);
+        mix(of_high, low->at.weights, high->at.weights, r->at.sample->p, r->out->weights);
     const double norm = fenp_run_norm(r), energy = r->lambda * norm * norm;
     const double loss = fenp_run_loss(r, 1.0), primal = loss + energy + s->price * *r->par;
     const double gap = primal - (fenp_run_minus_conjugates(r, 1.0, &none) - energy);
@@ -236,13 +218,14 @@ fen_status fenp_run_price(fenp_run *r, double nu, int *reached, fen_error *err)
 {
     fenp_arena arena;
     fen_status status =
-        fenp_arena_open(&arena, 2 * end_bytes(r), "the search for the parameter", err);
+        fenp_arena_open(&arena, 2 * fenp_kept_bytes(r), "the search for the parameter", err);
     if (status != FEN_OK) return status;
     search s = { .r = r, .price = r->at.loss->price * nu * r->whole };
     if (s.price < 0.0) s.least = 1e-9 * s.price * s.price * mean_diagonal(r) / (4.0 * r->lambda);
-    s.low = open_end(&arena, r), s.high = open_end(&arena, r);
+    s.low.at = fenp_kept_open(&arena, r), s.high.at = fenp_kept_open(&arena, r);
     status = narrow(&s, err);
     answer(&s, reached);
+    if (status != FEN_OK) *reached = 0;
     fenp_arena_close(&arena);
     return status;
 }

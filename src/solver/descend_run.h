@@ -3,6 +3,12 @@
 #define FENP_DESCEND_RUN_H
 #include "solver/descend.h"
 
+/* A copy of an iterate. */
+typedef struct fenp_kept {
+    double *dual, *scores, *weights;   /* n, n, p (NULL as in the solution)               */
+    double offset, scale;
+} fenp_kept;
+
 typedef struct fenp_run {
     const fenp_solver *solver;
     void *state;
@@ -11,6 +17,7 @@ typedef struct fenp_run {
     double whole;                  /* sum w                                               */
     double *par;                   /* at.par, where it may be changed                     */
     fenp_solution *out;
+    fenp_kept best;                /* the one with the least objective in this solve      */
     int    stalled;                /* the last solve ended above its gap                  */
     int    solves;
     const fenp_task *task;
@@ -18,6 +25,11 @@ typedef struct fenp_run {
 
 /* Power 2 at r->at: sweeps until the solver's account of the gap is at most that of r->at. */
 fen_status fenp_run_solve(fenp_run *r, fen_error *err);
+
+int64_t    fenp_kept_bytes(const fenp_run *r);                     /* of an arena         */
+fenp_kept  fenp_kept_open(fenp_arena *arena, const fenp_run *r);
+void       fenp_keep(const fenp_run *r, fenp_kept *out);
+void       fenp_put_back(fenp_run *r, const fenp_kept *kept);
 
 /* The iterate's own account, from its dual vector, scores and offset. */
 double     fenp_run_norm(const fenp_run *r);                       /* ||f||               */
