@@ -16,9 +16,9 @@ def sides(rows, runs, directory):
     options = ["fit", path, "-o", model, "--gamma", GAMMA]
     norm = measure.answer(*options, "--lambda", LAMBDA2)["norm"]
     value = 2 * LAMBDA2 * norm ** (2 - POWER) / POWER         # so that c/n = LAMBDA2
-    worker = measure.Worker("power", path, GAMMA)
-    out = measure.alternate(worker, runs, lambda: worker(f"lanczos {POWER} {value:.17g}"),
-                            lambda: worker(f"spectral {POWER} {value:.17g}"), warm=False,
+    worker = measure.Worker("settings", path, f"gamma={GAMMA}", f"power={POWER}")
+    out = measure.alternate(worker, runs, lambda: worker(f"engine=lanczos lambda={value:.17g}"),
+                            lambda: worker(f"engine=spectral lambda={value:.17g}"), warm=False,
                             patience=2 if runs > 1 else 1)
     worker.close()
     return out

@@ -28,8 +28,8 @@ def equal_lambda(path, power, lambda2, directory):
 def spectral(worker, path, directory):
     lambdas = {m: equal_lambda(path, m, WEIGHTS[0], directory)[0] for m in POWERS}
     ridge, *sides = measure.alternate(
-        worker, SLOW_RUNS, lambda: worker(f"spectral 2 {WEIGHTS[0]}"),
-        *(lambda m=m: worker(f"spectral {m} {lambdas[m]:.17g}") for m in POWERS),
+        worker, SLOW_RUNS, lambda: worker(f"engine=spectral lambda={WEIGHTS[0]}"),
+        *(lambda m=m: worker(f"engine=spectral power={m} lambda={lambdas[m]:.17g}") for m in POWERS),
         warm=False, patience=2)
     for m, seconds in zip(POWERS, sides):
         measure.Claim(f"power {m}, spectral", f"a fit with power {m} takes at most 1.15 times the "
@@ -46,8 +46,8 @@ def planned(worker, path, directory):
             if found >= 0.999 * WEIGHTS[0]:
                 settings.append((m, weight, value))
     ridge, *sides = measure.alternate(
-        worker, RUNS, lambda: worker(f"cholesky 2 {WEIGHTS[0]}"),
-        *(lambda m=m, v=v: worker(f"auto {m} {v:.17g}") for m, _, v in settings))
+        worker, RUNS, lambda: worker(f"engine=cholesky lambda={WEIGHTS[0]}"),
+        *(lambda m=m, v=v: worker(f"power={m} lambda={v:.17g}") for m, _, v in settings))
     for m in POWERS:
         columns = {f"c/n {w:g} s": seconds for (power, w, _), seconds in zip(settings, sides)
                    if power == m}
@@ -62,7 +62,7 @@ def main():
     with measure.scratch() as directory:
         path = os.path.join(directory, "train.npy")
         numpy.save(path, numpy.column_stack(measure.friedman(ROWS, 1)))
-        worker = measure.Worker("power", path, GAMMA)
+        worker = measure.Worker("settings", path, f"gamma={GAMMA}")
         planned(worker, path, directory)
         spectral(worker, path, directory)
         worker.close()
