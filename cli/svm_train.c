@@ -265,7 +265,7 @@ const command command_svm_train = {
                "-c cost : C of C-SVC, epsilon-SVR and nu-SVR (default 1)\n"
                "-n nu : of nu-SVC, one-class and nu-SVR (default 0.5)\n"
                "-p epsilon : half the width of the tube of epsilon-SVR (default 0.1)\n"
-               "-m megabytes : at most, for kernel values (default: as many as help)\n"
+               "-m megabytes : accepted, changes nothing: 200 at most are used for kernel values\n"
                "-e tolerance : how exactly to solve (default 0.001)\n"
                "-h 0|1 : accepted, changes nothing\n"
                "-b 0|1 : a model that can tell probabilities (default 0)\n"

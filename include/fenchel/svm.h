@@ -58,7 +58,7 @@ typedef struct fen_svm_options {
     double  gamma;                   /* 0: one over the largest index of a feature     */
     double  coef0;
     double  cost, nu, epsilon;
-    double  cache_megabytes;         /* for kernel values; 0: as many as help          */
+    double  cache_megabytes;         /* a wish, for kernel values; 0: as many as help  */
     double  tolerance;               /* as LIBSVM understands it: 1e-3                 */
     int32_t probability;
     const fen_svm_weight *weight;    /* of classes, C-SVC only; borrowed               */

@@ -5,7 +5,7 @@
  *     coefficients of the kernel expansion are u_i / (2 lambda) = S u_i, at most C_i
  *
  * nu types: C_i = 1 (nu-SVR: C), and the parameter of the loss is left free at the price nu;
- * nu-SVC is then divided by the margin.
+ * nu-SVC is then divided by the margin (by what it is for large C, where it vanishes).
  * Accuracy: LIBSVM stops when the gradient of the dual is within its tolerance; a relative gap
  *   of a thousandth of that has the objective closer to the optimum than LIBSVM's.
  * Special cases: rows with C_i = 0 take no part, but have a decision value.
@@ -196,30 +196,60 @@ static void divide_by_margin(fenp_machine *m, double margin)
     m->news.price = 1.0 / margin;
 }
 
-fen_status fenp_machine_solve(fenp_machine *m, const fenp_task *task, fen_error *err)
+/* The answer for the boxes as they are; nu 0: *par is given, else found. */
+static fen_status descend(fenp_machine *m, double nu, double *par, const fenp_task *task,
+                          fen_error *err)
 {
     const fenp_solver counted = { .name = "block", .iterative = 1, .sweep = counted_sweep };
     const int64_t n = m->sample->n;
-    double sum = 0.0, par = m->o->type == FEN_SVM_EPSILON_SVR ? m->o->epsilon : 1.0;
+    double sum = 0.0;
     int reached = 0;
     for (int64_t i = 0; i < n; i++) sum += m->box[i];
     for (int64_t i = 0; i < n; i++) m->sample->w[i] = m->box[i] / sum;
     memset(m->solution.dual, 0, (size_t)n * sizeof *m->solution.dual);
     m->solution.scale[0] = 0.0;
-    m->sweeps = 0;
-    const fenp_problem problem = problem_of(m, sum, &par);
-    const double nu = is_free(m->o->type) ? feasible_nu(m) : 0.0;
+    const fenp_problem problem = problem_of(m, sum, par);
     fen_status status =
-        fenp_descend(&counted, m, &problem, nu, &par, &m->solution, &reached, task, err);
+        fenp_descend(&counted, m, &problem, nu, par, &m->solution, &reached, task, err);
     if (status != FEN_OK) return status;
     take_coefficients(m);
-    m->rho = m->o->type == FEN_SVM_ONE_CLASS ? par : -m->solution.offset[0];
-    account(m, par);
-    if (m->o->type == FEN_SVM_NU_SVR) m->news.price = par;
-    if (m->o->type == FEN_SVM_NU_SVC) divide_by_margin(m, par);
-    m->news.rho = m->rho;
-    fenp_svm_tell(m->o, m->news);
+    m->rho = m->o->type == FEN_SVM_ONE_CLASS ? *par : -m->solution.offset[0];
+    account(m, *par);
     return FEN_OK;
+}
+
+/* nu-SVC of classes that overlap more than nu allows for: the margin vanishes, and the function
+ * divided by it is the limit of C-SVC for large C. */
+static fen_status solve_limit(fenp_machine *m, double unit, const fenp_task *task, fen_error *err)
+{
+    const double cost = 100.0 / unit;
+    double par = 1.0;
+    for (int64_t i = 0; i < m->sample->n; i++) m->box[i] *= cost;
+    fen_status status = descend(m, 0.0, &par, task, err);
+    for (int64_t i = 0; i < m->sample->n; i++) m->box[i] = m->box[i] > 0.0 ? 1.0 : 0.0;
+    m->news.price = cost;
+    return status;
+}
+
+fen_status fenp_machine_solve(fenp_machine *m, const fenp_task *task, fen_error *err)
+{
+    const fen_svm_type type = m->o->type;
+    double par = type == FEN_SVM_EPSILON_SVR ? m->o->epsilon : 1.0;
+    m->sweeps = 0;
+    fen_status status = descend(m, is_free(type) ? feasible_nu(m) : 0.0, &par, task, err);
+    if (status != FEN_OK) return status;
+    if (type == FEN_SVM_NU_SVR) m->news.price = par;
+    if (type == FEN_SVM_NU_SVC) {
+        const fen_view x = fenp_sample_inputs(m->sample);
+        const double unit = fabs(fenp_gram_mean_diagonal(&m->kernel, x, m->sample->w));
+        if (par > 1e-8 * unit * (double)m->sample->n || !(unit > 0.0))
+            divide_by_margin(m, par);
+        else
+            status = solve_limit(m, unit, task, err);
+    }
+    m->news.rho = m->rho;
+    if (status == FEN_OK) fenp_svm_tell(m->o, m->news);
+    return status;
 }
 
 double fenp_machine_decision(const fenp_machine *m, int64_t i)
