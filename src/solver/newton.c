@@ -194,7 +194,7 @@ static double offset_step(const state *s)
 static double fuzz(const state *s)
 {
     const double size = cblas_dasum((int)s->n, s->c, 1) + cblas_dasum((int)s->n, s->dc, 1);
-    return 10.0 * DBL_EPSILON * s->it.q.lambda * s->it.unit * size * size / (double)s->n;
+    return 40.0 * DBL_EPSILON * s->it.q.lambda * s->it.unit * size * size / (double)s->n;
 }
 
 static fen_status direction(fenp_newton *it, const fenp_task *task, fen_error *err)

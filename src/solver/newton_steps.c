@@ -6,7 +6,8 @@
  * one step or a few each: without that, losses with flat pieces change their mind about who is
  * on them row by row when lambda is small. Steps that had to be cut short raise a floor below
  * the curvatures (damping: rows on a linear piece may then not run away), full ones lower it.
- * A warm start that leads nowhere is treated as a cold one.
+ * A warm start that leads nowhere is treated as a cold one; many steps at the last lambda mean
+ * that it was reached too fast: back to a thousand times it and down again more slowly.
  * b moves with the steps; making it the best one in between costs steps, because rows change
  * their pieces for nothing.
  * Special cases. No row with a curvature: the best b first, so that the slopes sum to 0 and the
@@ -18,7 +19,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { STEPS = 100, PATIENCE = 25 }; /* PATIENCE: with a warm start */
+enum { STEPS = 150, PATIENCE = 25 }; /* PATIENCE: at the lambda that is asked for */
+static const double SMALL = 1e-4;    /* gaps that rounding errors may explain */
 
 /* How boldly to go on. */
 typedef struct pace {
@@ -26,6 +28,8 @@ typedef struct pace {
     double damping; /* floor below the curvatures, in units of the largest possible one */
     double went;    /* part of the last step that was taken                             */
     double descent; /* of the last step, relative to P                                  */
+    int damped;     /* was the last step?                                               */
+    int careful;    /* lambda comes down in small steps, each solved                    */
 } pace;
 
 void fenp_newton_open(fenp_newton *it, fenp_arena *arena, int64_t n)
@@ -112,6 +116,7 @@ static fen_status one_step(fenp_newton *it, pace *p, const fenp_task *task, fen_
 {
     const fenp_target *q = &it->q;
     const double least = p->damping * q->loss->smoothness, before = primal(it);
+    p->damped = p->damping > 0.0;
     if (fenp_target_curvatures(q, it->f, it->b, least, it->d) == 0) {
         it->b = fenp_target_offset(q, it->f, it->b);
         fenp_target_curvatures(q, it->f, it->b, least, it->d);
@@ -147,9 +152,19 @@ static double top_level(const fenp_newton *it)
 }
 
 /* The less a full step had to promise, the more of lambda may go at once. */
-static double lower(double descent) { return descent < 1e-3 ? 1e-3 : descent < 0.03 ? 0.01 : 0.1; }
+static double next_level(const pace *p, double lambda)
+{
+    const int full = p->went >= 0.5 || p->went == 0.0;
+    const int solved = p->careful ? !p->damped && p->descent < 1e-3 : p->descent < 0.3;
+    if (!full || !solved) return p->level;
+    const double part = p->careful          ? 0.3
+                        : p->descent < 1e-3 ? 1e-3
+                        : p->descent < 0.03 ? 0.01
+                                            : 0.1;
+    return fmax(part * p->level, lambda);
+}
 
-/* Three steps that promise nothing and have not halved the gap are the end. */
+/* Three steps that promise nothing and have not halved the gap, which is small, are the end. */
 fen_status fenp_newton_run(fenp_newton *it, int warm, double target, double *reached,
                            const fenp_task *task, fen_error *err)
 {
@@ -157,23 +172,24 @@ fen_status fenp_newton_run(fenp_newton *it, int warm, double target, double *rea
     pace p = { .level = warm ? lambda : top };
     double gap = INFINITY, best = INFINITY;
     fen_status status = FEN_OK;
-    for (int step = 0, idle = 0; step < STEPS && status == FEN_OK; step++) {
+    for (int step = 0, idle = 0, at_home = 0; step < STEPS && status == FEN_OK; step++) {
         it->q.lambda = p.level;
         if (p.level == lambda) {
             gap = it->method->gap(it);
             idle = gap < 0.5 * best ? 0 : idle + (p.descent <= 1e-13 || p.went == 0.0);
             best = fmin(best, gap);
-            if (gap <= target || idle == 3) break;
+            if (gap <= target || (idle >= 3 && (p.careful || gap < SMALL))) break;
         }
         const double done = isfinite(best) ? fmin(fmax(log(best) / log(target), 0.0), 1.0) : 0.0;
         const fenp_task part = fenp_task_part(task, "Newton steps", done, done);
         status = fenp_task_at(&part, 0.0, err);
         if (status == FEN_OK) status = one_step(it, &p, &part, err);
-        const int lost = step == 0 ? p.went < 1e-3 : step == PATIENCE;
-        if (warm && lost)
-            p.level = top;
-        else if (p.descent < 0.3 && (p.went >= 0.5 || p.went == 0.0))
-            p.level = fmax(lower(p.descent) * p.level, lambda);
+        p.level = next_level(&p, lambda);
+        at_home += p.level == lambda;
+        if (warm && step == 0 && p.went < 1e-3)
+            p.level = top; /* it leads nowhere */
+        else if (!p.careful && (at_home == PATIENCE || idle >= 3))
+            p.level = fmin(1e3 * lambda, top), p.careful = 1, idle = 0;
     }
     it->q.lambda = lambda;
     if (gap > target) { /* an end before the end */
