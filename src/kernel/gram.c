@@ -12,7 +12,7 @@
  *     precomputed            copied
  *   Threads share the tiles; BLAS runs serially inside a parallel region. The grid of
  *   tiles and the order of every sum depend on the sizes alone: the result has the same
- *   bits for any number of threads.
+ *   bits for any number of threads. Centres without a coefficient are left out.
  * Special cases: no squared distance is negative; equal rows have distance 0; rows whose
  *   squares overflow are done from the differences (0 or infinite, not NaN).
  * Accuracy: 1e-12 relative in the squared distances.
@@ -365,6 +365,46 @@ static fen_status times_tiles(const plan *p, int64_t centres, const double *coef
     return status;
 }
 
+/* Whether a centre has a coefficient in some target. */
+static int counts(const double *coef, int64_t targets, int64_t centres, int64_t j)
+{
+    int64_t t = 0;
+    while (t < targets && coef[t * centres + j] == 0.0) t++;
+    return t < targets;
+}
+
+/* The centres that count and their coefficients, in one arena. */
+static fen_status pack_centres(fen_view centres, const double *coef, int64_t targets, int64_t count,
+                               fenp_arena *arena, fen_view *rows, double **packed, fen_error *err)
+{
+    const int64_t p = centres.cols;
+    const fen_status status =
+        fenp_arena_open(arena, fenp_arena_bytes(count * p) + fenp_arena_bytes(count * targets),
+                        "the centres of a kernel", err);
+    if (status != FEN_OK) return status;
+    double *x = fenp_arena_doubles(arena, count * p);
+    *packed = fenp_arena_doubles(arena, count * targets);
+    int64_t m = 0;
+    for (int64_t j = 0; j < centres.rows; j++) {
+        if (!counts(coef, targets, centres.rows, j)) continue;
+        memcpy(x + m * p, row_of(centres, j), (size_t)p * sizeof *x);
+        for (int64_t t = 0; t < targets; t++) (*packed)[t * count + m] = coef[t * centres.rows + j];
+        m++;
+    }
+    *rows = (fen_view){ x, count, p, p };
+    return FEN_OK;
+}
+
+static fen_status times(const fenp_kernel *k, fen_view rows, fen_view centres, const double *coef,
+                        int64_t targets, double *out, const fenp_task *task, fen_error *err)
+{
+    plan p;
+    fen_status status = plan_open(&p, k, rows, centres, err);
+    if (status == FEN_OK) status = times_tiles(&p, centres.rows, coef, targets, out, task, err);
+    plan_close(&p);
+    return status;
+}
+
 fen_status fenp_gram_times(const fenp_kernel *k, fen_view rows, fen_view centres,
                            const double *coef, int64_t targets, double *out, const fenp_task *task,
                            fen_error *err)
@@ -375,10 +415,16 @@ fen_status fenp_gram_times(const fenp_kernel *k, fen_view rows, fen_view centres
         return fenp_fail(err, FEN_BAD_DATA, "rows have %lld %s, but the model needs %lld",
                          (long long)rows.cols, given ? "kernel values" : "features",
                          (long long)expected);
-    plan p;
-    fen_status status = plan_open(&p, k, rows, centres, err);
-    if (status == FEN_OK) status = times_tiles(&p, centres.rows, coef, targets, out, task, err);
-    plan_close(&p);
+    int64_t count = 0;
+    for (int64_t j = 0; j < centres.rows; j++) count += counts(coef, targets, centres.rows, j);
+    if (given || count > centres.rows - centres.rows / 8)
+        return times(k, rows, centres, coef, targets, out, task, err);
+    fenp_arena arena;
+    double *packed;
+    fen_status status = pack_centres(centres, coef, targets, count, &arena, &centres, &packed, err);
+    if (status != FEN_OK) return status;
+    status = times(k, rows, centres, packed, targets, out, task, err);
+    fenp_arena_close(&arena);
     return status;
 }
 

@@ -145,36 +145,49 @@ static void given_block(state *s, const fenp_problem *problem, int64_t count)
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < count; r++)
         for (int64_t c = 0; c < count; c++)
-            s->k[r * s->room + c] =
+            s->k[r * s->block.n + c] =
                 (float)(0.5 * (x[s->who[r] * n + s->who[c]] + x[s->who[c] * n + s->who[r]]));
 }
 
-/* k of the block. */
+/* Rows from .. from + rows - 1 of k, from their own column on, and the same columns. */
+static fen_status slab_kernel(state *s, const fenp_problem *problem, int64_t from, int64_t rows,
+                              int64_t count, fen_error *err)
+{
+    const int64_t p = problem->sample->p, ld = s->block.n;
+    double *out[SLAB];
+    for (int64_t r = 0; r < rows; r++) out[r] = s->slab + r * s->room;
+    const fen_view some = { s->rows + from * p, rows, p, p };
+    const fen_view others = { s->rows + from * p, count - from, p, p };
+    const fen_status status = fenp_gram_rows(&problem->kernel, some, others, out, err);
+#pragma omp parallel for schedule(static)
+    for (int64_t c = from; c < count; c++)
+        for (int64_t r = 0; r < rows; r++) {
+            const float value = (float)out[r][c - from];
+            s->k[c * ld + from + r] = value;
+            s->k[(from + r) * ld + c] = value;
+        }
+    return status;
+}
+
+/* k of the block, row stride block.n. */
 static fen_status block_kernel(state *s, const fenp_problem *problem, int64_t count, fen_error *err)
 {
-    const int64_t p = problem->sample->p, width = s->block.n;
+    const int64_t ld = s->block.n;
     fen_status status = FEN_OK;
     if (s->holds == count && !memcmp(s->held, s->who, (size_t)count * sizeof *s->who))
         return FEN_OK;
     memcpy(s->held, s->who, (size_t)count * sizeof *s->who);
     s->holds = count;
-    memset(s->k, 0, (size_t)(width * s->room) * sizeof(float));
+    for (int64_t r = 0; r < ld; r++) /* what fills up the lanes */
+        for (int64_t c = r < count ? count : 0; c < ld; c++) s->k[r * ld + c] = 0.0F;
     if (is_given(problem)) {
         given_block(s, problem, count);
         return FEN_OK;
     }
     gather(s, problem, s->who, count);
-    const fen_view centres = { s->rows, count, p, p };
-    for (int64_t from = 0; from < count && status == FEN_OK; from += SLAB) {
-        const int64_t rows = count - from < SLAB ? count - from : SLAB;
-        double *out[SLAB];
-        for (int64_t r = 0; r < rows; r++) out[r] = s->slab + r * s->room;
-        status = fenp_gram_rows(&problem->kernel, (fen_view){ s->rows + from * p, rows, p, p },
-                                centres, out, err);
-#pragma omp parallel for schedule(static)
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < count; c++) s->k[(from + r) * s->room + c] = (float)out[r][c];
-    }
+    for (int64_t from = 0; from < count && status == FEN_OK; from += SLAB)
+        status =
+            slab_kernel(s, problem, from, count - from < SLAB ? count - from : SLAB, count, err);
     return status;
 }
 
@@ -296,11 +309,11 @@ static fen_status improve_block(state *s, double goal, fen_error *err)
     fen_status status = FEN_OK;
     /* where a new block costs nothing Newton steps come soon, else pairs are worked off first */
     const int64_t pairs = s->all.n <= WHOLE ? q->n * q->n / 600 + 100 : 32 * q->n;
-    fenp_smo(q, s->k, s->room, goal, pairs, s->work);
+    fenp_smo(q, s->k, q->n, goal, pairs, s->work);
     int moved = s->all.n <= WHOLE || s->passes >= EASY_PASSES;
     for (int step = 0; step < NEWTON_STEPS && moved && status == FEN_OK; step++) {
         if (fenp_qp_violation(q) <= goal) break;
-        status = fenp_face_step(q, s->k, s->room, &s->face, &moved, err);
+        status = fenp_face_step(q, s->k, q->n, &s->face, &moved, err);
     }
     return status;
 }
