@@ -413,6 +413,29 @@ static void two_classes(outcome *o)
     short_life(o, "train.csv", &opt);
 }
 
+/* The root in the parameter of the loss, and its copies of both ends. */
+static void free_parameter(outcome *o)
+{
+    fen_options opt = options();
+    opt.loss = "eps";
+    opt.nu = 0.3;
+    opt.gamma = fen_value(0.3);
+    opt.lambda = fen_value(1e-2);
+    short_life(o, "train.csv", &opt);
+}
+
+/* Two outputs of one column at another power, and refits to choose by. */
+static void quantiles(outcome *o)
+{
+    fen_options opt = options();
+    opt.loss = "pinball:0.2,0.8";
+    opt.power = fen_value(1.5);
+    opt.select = "kfold:2";
+    opt.gamma = fen_value(0.3);
+    opt.lambda = (fen_values){ FEN_GIVEN, 2, { 1e-2, 1e-1 } };
+    whole_life(o, "train.csv", &opt);
+}
+
 static void sparse_rows(outcome *o)
 {
     fen_options opt = options();
@@ -639,6 +662,8 @@ static void test_weighted_kfold(void **state) { (void)state, survives_all(weight
 static void test_two_targets(void **state) { (void)state, survives_all(two_targets); }
 static void test_classes(void **state) { (void)state, survives_all(classes); }
 static void test_two_classes(void **state) { (void)state, survives_all(two_classes); }
+static void test_free_parameter(void **state) { (void)state, survives_all(free_parameter); }
+static void test_quantiles(void **state) { (void)state, survives_all(quantiles); }
 static void test_sparse_rows(void **state) { (void)state, survives_all(sparse_rows); }
 static void test_binary_rows(void **state) { (void)state, survives_all(binary_rows); }
 static void test_features(void **state) { (void)state, survives_all(features); }
@@ -718,6 +743,8 @@ int main(void)
         cmocka_unit_test(test_two_targets),
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_two_classes),
+        cmocka_unit_test(test_free_parameter),
+        cmocka_unit_test(test_quantiles),
         cmocka_unit_test(test_sparse_rows),
         cmocka_unit_test(test_binary_rows),
         cmocka_unit_test(test_features),
