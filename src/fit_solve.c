@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/threads.h"
 #include "solver/descend.h"
 #include "story.h"
 
@@ -203,7 +204,9 @@ static fen_status solve_in_turn(fen_model *m, const fenp_sample *sample,
     d.w = fenp_arena_doubles(&arena, m->n);
     d.scores = fenp_arena_doubles(&arena, m->n * m->targets);
     memset(d.scores, 0, (size_t)(m->n * m->targets) * sizeof(double));
+    const int narrowed = fenp_threads_narrow(m->n);
     status = solve_in_rounds(&d, &problem, &arena, task, err);
+    fenp_threads_widen(narrowed);
     if (status == FEN_OK) fenp_note_scores(m, sample, d.scores);
     fenp_arena_close(&arena);
     return status;
