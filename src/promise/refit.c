@@ -13,7 +13,8 @@
  * compared: loss + nu par where the parameter costs (nu-SVR), loss / par where it earns, since
  * there f, b and par have no scale of their own (nu-SVC).
  * Small lambdas are the dearest and, past the best one, the worst: where that is allowed, a
- * power is left when two in a row score 5 % above its best. What is left out scores INFINITY.
+ * power is left when a score is 5 % above its best, or two in a row are no better, once there
+ * was one 10 % below the first. What is left out scores INFINITY.
  * Special cases. A fold that leaves one class only, with a bias, has no solution for some
  * losses: the prediction is that class, with score 1. No rows at all: 0. A price that the
  * classes of a fold cannot pay is lowered.
@@ -31,7 +32,8 @@
 #include "solver/descend.h"
 
 static const double FOLD_GAP = 1e-4, SINGLE_GAP = 1e-6;
-static const double HOPELESS = 1.05; /* above the best score so far, twice in a row */
+/* Over the best score so far; of the first: until then nothing has begun; and no progress. */
+static const double HOPELESS = 1.05, BEGUN = 0.9, BETTER = 0.998;
 
 typedef struct work {
     const fenp_problem *all; /* every output                                         */
@@ -314,19 +316,20 @@ static fen_status run_power(work *s, int64_t *at, const fenp_task *task, fen_err
     const int64_t from = *at, slots = s->all->sample->targets * s->parts;
     const double power = s->points[s->walk[from]].power;
     double best = INFINITY;
-    int worse = 0;
+    int tired = 0;
     memset(s->duals, 0, (size_t)(slots * s->one.n) * sizeof(double));
     memset(s->scales, 0, (size_t)slots * sizeof(double));
     for (; *at < s->count && s->points[s->walk[*at]].power == power; ++*at) {
         const int64_t setting = s->walk[*at];
-        if (s->how->hurried && worse >= 2) {
+        if (s->how->hurried && tired >= 2) {
             leave_out_setting(s, setting);
             continue;
         }
         const fen_status status = run_setting(s, setting, *at == from, task, err);
         if (status != FEN_OK) return status;
         const double now = compared(s, setting, s->walk[from]);
-        worse = now > HOPELESS * best ? worse + 1 : 0;
+        const int begun = best < BEGUN * compared(s, s->walk[from], s->walk[from]);
+        tired = !begun || now < BETTER * best ? 0 : now > HOPELESS * best ? 2 : tired + 1;
         best = fmin(best, now);
     }
     return FEN_OK;
