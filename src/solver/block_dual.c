@@ -16,7 +16,9 @@
  * Special cases. Rows of weight 0 have low = high = 0. K need not be definite: then the answer
  * is a stationary point. Zero is feasible for every loss.
  * Accuracy. Down to the relative gap asked for; blocks that change nothing end it.
- * Cost. n p flops per variable moved and block; 12 BLOCK^2 bytes and a few vectors. */
+ * Cost. n p flops per variable moved and block, 12 BLOCK^2 bytes and a few vectors. Where a
+ * kernel value costs more than reading it, rows of the matrix are kept while there is room
+ * (rows.h). */
 #include <math.h>
 #include <string.h>
 
@@ -25,25 +27,23 @@
 #include "solver/face.h"
 #include "solver/smo.h"
 #include "solver/solver.h"
+#include "solver/values.h"
 
-enum { BLOCK = 4096, LEAST_BLOCK = 1024, SLAB = 128 };
+enum { BLOCK = 4096, LEAST_BLOCK = 1024 };
 enum { WHOLE = 1500 }; /* rows up to which the block is everything, and k is made once */
 enum { QP_ARRAYS = 7, PASSES = 25, NEWTON_STEPS = 2, EASY_PASSES = 3 };
 
 typedef struct state {
-    fenp_qp all;          /* every row; their linear terms are in g               */
-    fenp_qp block;        /* the rows of who                                      */
-    int64_t room;         /* of block                                             */
-    int64_t *who;         /* room                                                 */
-    int64_t *held, holds; /* room: rows whose values k holds                      */
-    int64_t *mover;       /* room: rows that have moved                           */
-    float *k;             /* room x room                                          */
-    double *before;       /* room: b of the block before it moved; then the moves */
-    double *rows;         /* room x p: their features                             */
-    double *slab;         /* SLAB x room                                          */
-    double *coef;         /* room                                                 */
-    double *work;         /* 2 room                                               */
+    fenp_qp all;    /* every row; their linear terms are in g               */
+    fenp_qp block;  /* the rows of who                                      */
+    int64_t room;   /* of block                                             */
+    int64_t *who;   /* room                                                 */
+    int64_t *mover; /* room: rows that have moved                           */
+    double *before; /* room: b of the block before it moved; then the moves */
+    double *coef;   /* room                                                 */
+    double *work;   /* 2 room                                               */
     fenp_face_room face;
+    fenp_values values;
     double *f, *change;   /* n: scores, and what is added to them                 */
     double *last, lambda; /* n: the dual vector that f belongs to                 */
     double *diag;         /* n: k(x,x)                                            */
@@ -75,11 +75,12 @@ static void qp_open(fenp_arena *arena, int64_t n, fenp_qp *q)
 static int64_t bytes(const fenp_size *size)
 {
     const int64_t n = size->n, room = block_room(n);
-    if (fenp_bytes(room, size->p, sizeof(double)) < 0) return -1;
-    return qp_bytes(n) + qp_bytes(room) + 6 * fenp_arena_bytes(n) + 8 * fenp_arena_bytes(room) +
-           fenp_arena_bytes(room * room / 2) + fenp_arena_bytes(room * size->p) +
-           fenp_arena_bytes(SLAB * room) + fenp_arena_bytes(room * room) +
-           fenp_arena_bytes(6 * room) + (int64_t)sizeof(state) + 64;
+    const int64_t own = qp_bytes(n) + qp_bytes(room) + 6 * fenp_arena_bytes(n) +
+                        7 * fenp_arena_bytes(room) + fenp_arena_bytes(room * room) +
+                        fenp_arena_bytes(6 * room) + (int64_t)sizeof(state) + 64;
+    const int64_t left = size->room > own ? size->room - own : 1;
+    const int64_t values = fenp_values_bytes(n, size->p, room, size->room > 0 ? left : 0);
+    return values < 0 ? -1 : own + values;
 }
 
 /* Some ten blocks, and every row against a few thousand others as often. */
@@ -99,15 +100,11 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     qp_open(arena, n, &s->all);
     qp_open(arena, room, &s->block);
     s->who = (int64_t *)fenp_arena_doubles(arena, room);
-    s->held = (int64_t *)fenp_arena_doubles(arena, room);
     s->mover = (int64_t *)fenp_arena_doubles(arena, room);
     s->before = fenp_arena_doubles(arena, room);
     s->coef = fenp_arena_doubles(arena, room);
     s->work = fenp_arena_doubles(arena, 2 * room);
     s->face.who = (int64_t *)fenp_arena_doubles(arena, room);
-    s->k = (float *)fenp_arena_doubles(arena, room * room / 2);
-    s->rows = fenp_arena_doubles(arena, room * sample->p);
-    s->slab = fenp_arena_doubles(arena, SLAB * room);
     s->face.factor = fenp_arena_doubles(arena, room * room);
     s->face.work = fenp_arena_doubles(arena, 6 * room);
     s->f = fenp_arena_doubles(arena, n);
@@ -119,100 +116,13 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     memset(s->last, 0, (size_t)n * sizeof(double));
     s->lambda = 1.0;
     fenp_gram_diagonal(&problem->kernel, fenp_sample_inputs(sample), s->diag);
+    s->values = fenp_values_open(arena, &problem->kernel, sample, room); /* all that is left */
     *out = s;
     return fenp_task_at(task, 0.0, err);
 }
 
-/* ---- kernel values ------------------------------------------------------------------------ */
-
-static int is_given(const fenp_problem *problem)
-{
-    return problem->kernel.table->basis == FEN_PRECOMPUTED;
-}
-
-static void gather(state *s, const fenp_problem *problem, const int64_t *who, int64_t count)
-{
-    const int64_t p = problem->sample->p;
-    for (int64_t k = 0; k < count; k++)
-        memcpy(s->rows + k * p, problem->sample->x + who[k] * p, (size_t)p * sizeof(double));
-}
-
-/* Of a given matrix the mean of the two values that stand for one pair. */
-static void given_block(state *s, const fenp_problem *problem, int64_t count)
-{
-    const double *x = problem->sample->x;
-    const int64_t n = problem->sample->p;
-#pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < count; r++)
-        for (int64_t c = 0; c < count; c++)
-            s->k[r * s->block.n + c] =
-                (float)(0.5 * (x[s->who[r] * n + s->who[c]] + x[s->who[c] * n + s->who[r]]));
-}
-
-/* Rows from .. from + rows - 1 of k, from their own column on, and the same columns. */
-static fen_status slab_kernel(state *s, const fenp_problem *problem, int64_t from, int64_t rows,
-                              int64_t count, fen_error *err)
-{
-    const int64_t p = problem->sample->p, ld = s->block.n;
-    double *out[SLAB];
-    for (int64_t r = 0; r < rows; r++) out[r] = s->slab + r * s->room;
-    const fen_view some = { s->rows + from * p, rows, p, p };
-    const fen_view others = { s->rows + from * p, count - from, p, p };
-    const fen_status status = fenp_gram_rows(&problem->kernel, some, others, out, err);
-#pragma omp parallel for schedule(static)
-    for (int64_t c = from; c < count; c++)
-        for (int64_t r = 0; r < rows; r++) {
-            const float value = (float)out[r][c - from];
-            s->k[c * ld + from + r] = value;
-            s->k[(from + r) * ld + c] = value;
-        }
-    return status;
-}
-
-/* k of the block, row stride block.n. */
-static fen_status block_kernel(state *s, const fenp_problem *problem, int64_t count, fen_error *err)
-{
-    const int64_t ld = s->block.n;
-    fen_status status = FEN_OK;
-    if (s->holds == count && !memcmp(s->held, s->who, (size_t)count * sizeof *s->who))
-        return FEN_OK;
-    memcpy(s->held, s->who, (size_t)count * sizeof *s->who);
-    s->holds = count;
-    for (int64_t r = 0; r < ld; r++) /* what fills up the lanes */
-        for (int64_t c = r < count ? count : 0; c < ld; c++) s->k[r * ld + c] = 0.0F;
-    if (is_given(problem)) {
-        given_block(s, problem, count);
-        return FEN_OK;
-    }
-    gather(s, problem, s->who, count);
-    for (int64_t from = 0; from < count && status == FEN_OK; from += SLAB)
-        status =
-            slab_kernel(s, problem, from, count - from < SLAB ? count - from : SLAB, count, err);
-    return status;
-}
-
-/* change = K times the moves of the rows named. */
-static fen_status product(state *s, const fenp_problem *problem, const int64_t *who,
-                          const double *move, int64_t count, fen_error *err)
-{
-    const fenp_sample *sample = problem->sample;
-    if (is_given(problem)) {
-#pragma omp parallel for schedule(static)
-        for (int64_t i = 0; i < sample->n; i++) {
-            s->change[i] = 0.0;
-            for (int64_t k = 0; k < count; k++)
-                s->change[i] += sample->x[i * sample->p + who[k]] * move[k];
-        }
-        return FEN_OK;
-    }
-    gather(s, problem, who, count);
-    const fen_view centres = { s->rows, count, sample->p, sample->p };
-    return fenp_gram_times(&problem->kernel, fenp_sample_inputs(sample), centres, move, 1,
-                           s->change, NULL, err);
-}
-
 /* f of the c in all.b from nothing. */
-static fen_status scores_of(state *s, const fenp_problem *problem, fen_error *err)
+static fen_status scores_of(state *s, fen_error *err)
 {
     const int64_t n = s->all.n;
     fen_status status = FEN_OK;
@@ -221,7 +131,8 @@ static fen_status scores_of(state *s, const fenp_problem *problem, fen_error *er
         int64_t count = 0;
         for (; i < n && count < s->room; i++)
             if (s->all.b[i] != 0.0) s->mover[count] = i, s->coef[count++] = s->all.b[i];
-        if (count > 0) status = product(s, problem, s->mover, s->coef, count, err);
+        if (count > 0)
+            status = fenp_values_times(&s->values, s->mover, s->coef, count, s->change, err);
         for (int64_t j = 0; count > 0 && j < n; j++) s->f[j] += s->change[j];
     }
     return status;
@@ -309,18 +220,17 @@ static fen_status improve_block(state *s, double goal, fen_error *err)
     fen_status status = FEN_OK;
     /* where a new block costs nothing Newton steps come soon, else pairs are worked off first */
     const int64_t pairs = s->all.n <= WHOLE ? q->n * q->n / 600 + 100 : 32 * q->n;
-    fenp_smo(q, s->k, q->n, goal, pairs, s->work);
+    fenp_smo(q, s->values.k, q->n, goal, pairs, s->work);
     int moved = s->all.n <= WHOLE || s->passes >= EASY_PASSES;
     for (int step = 0; step < NEWTON_STEPS && moved && status == FEN_OK; step++) {
         if (fenp_qp_violation(q) <= goal) break;
-        status = fenp_face_step(q, s->k, q->n, &s->face, &moved, err);
+        status = fenp_face_step(q, s->values.k, q->n, &s->face, &moved, err);
     }
     return status;
 }
 
 /* The moves of the block into b, f and g of all rows; *moved: there are some. */
-static fen_status carry_over(state *s, const fenp_problem *problem, int64_t count, int *moved,
-                             fen_error *err)
+static fen_status carry_over(state *s, int64_t count, int *moved, fen_error *err)
 {
     fenp_qp *q = &s->all;
     int64_t changed = 0;
@@ -334,7 +244,8 @@ static fen_status carry_over(state *s, const fenp_problem *problem, int64_t coun
     }
     *moved = changed > 0;
     if (!changed) return FEN_OK;
-    const fen_status status = product(s, problem, s->mover, s->coef, changed, err);
+    const fen_status status =
+        fenp_values_times(&s->values, s->mover, s->coef, changed, s->change, err);
     for (int64_t i = 0; status == FEN_OK && i < q->n; i++) {
         s->f[i] += s->change[i];
         q->g[i] += s->change[i];
@@ -342,16 +253,16 @@ static fen_status carry_over(state *s, const fenp_problem *problem, int64_t coun
     return status;
 }
 
-static fen_status one_block(state *s, const fenp_problem *problem, int *moved, fen_error *err)
+static fen_status one_block(state *s, int *moved, fen_error *err)
 {
     const double goal = 0.3 * fenp_qp_violation(&s->all);
     const int64_t count = choose(s);
     *moved = 0;
     if (count == 0) return FEN_OK;
     fill_block(s, count);
-    fen_status status = block_kernel(s, problem, count, err);
+    fen_status status = fenp_values_block(&s->values, s->who, count, s->block.n, err);
     if (status == FEN_OK) status = improve_block(s, goal, err);
-    if (status == FEN_OK) status = carry_over(s, problem, count, moved, err);
+    if (status == FEN_OK) status = carry_over(s, count, moved, err);
     s->passes++;
     return status;
 }
@@ -401,7 +312,7 @@ static fen_status load_scores(state *s, const fenp_problem *problem, const doubl
     if (same)
         for (int64_t i = 0; i < q->n; i++) s->f[i] *= factor;
     else
-        status = scores_of(s, problem, err);
+        status = scores_of(s, err);
     for (int64_t i = 0; i < q->n; i++) {
         fen_piece v = { 0 };
         if (problem->sample->w[i] > 0.0)
@@ -472,7 +383,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
         out->gap[0] = relative_gap(s, problem, out->offset[0]);
         if (out->gap[0] <= problem->gap || pass == PASSES || !moved) break;
         status = fenp_task_at(task, (double)pass / PASSES, err);
-        if (status == FEN_OK) status = one_block(s, problem, &moved, err);
+        if (status == FEN_OK) status = one_block(s, &moved, err);
     }
     report(s, problem, out);
     return status;
