@@ -1,4 +1,4 @@
-/* story.h -- what the five story files tell each other: plan, select, fit, certify */
+/* story.h -- what the story files tell each other: settle, plan, select, fit, certify */
 #ifndef FENP_STORY_H
 #define FENP_STORY_H
 #include "model/model.h"
