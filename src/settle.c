@@ -3,7 +3,8 @@
  *   loss       auto: by the target; epsilon auto: by the noise in it (data/noise.h)
  *   outputs    the problems that targets, classes and parameters of the loss make
  *   power      auto: for losses other than square those of 1 and more
- *   select     auto: leave-one-out where it has a closed form (square loss), else 5 folds
+ *   select     auto: leave-one-out where it has a closed form (square loss) or rows are few,
+ *              else 5 folds
  *   lambda     in our own unit, W = sum of the weights as written:
  *                --as sklearn   square          lambda = alpha / W
  *                --as libsvm    hinge, eps, sqhinge, sqeps, logistic    lambda = 1 / (2 C W)
@@ -19,6 +20,8 @@
 #include "base/text.h"
 #include "data/noise.h"
 #include "story.h"
+
+enum { FEW = 20 }; /* rows below which folds would be too small */
 
 /* ---- what does not go together ----------------------------------------------------------- */
 
@@ -134,11 +137,12 @@ static fen_status settle_smoothness(fen_options *o, int64_t features, double wei
 
 /* ---- all of it --------------------------------------------------------------------------- */
 
-static void settle_choices(fen_options *o, const fen_loss *loss)
+static void settle_choices(fen_options *o, const fen_loss *loss, int64_t rows)
 {
     static const fen_values convex = { FEN_GIVEN, 4, { 1.0, 1.5, 2.0, 3.0 } };
     o->loss = loss->name;
-    if (strcmp(o->select, "auto") == 0) o->select = is_square(loss) ? "loo" : "kfold:5";
+    if (strcmp(o->select, "auto") == 0)
+        o->select = is_square(loss) || rows < FEW ? "loo" : "kfold:5";
     if (!is_square(loss) && o->power.choice == FEN_AUTO)
         o->power = o->nu > 0 ? fen_value(2.0) : convex;
 }
@@ -161,7 +165,7 @@ fen_status fenp_settle(const fen_options *given, const fenp_prep *prep, fenp_sam
     fenp_loss_choice choice;
     fen_status status = fenp_choose_loss(prep, given, &choice, err);
     if (status != FEN_OK) return status;
-    settle_choices(&s.o, choice.loss);
+    settle_choices(&s.o, choice.loss, sample->n);
     if (prep->targets == 0) s.o.bias = 0; /* one class: a constant would be all of the answer */
     status = check_classes(given, prep, choice.loss, err);
     if (status == FEN_OK)
@@ -190,7 +194,7 @@ fen_status fenp_settle_features(const fen_options *given, const fenp_prep *prep,
 {
     const fen_loss *square = fenp_find_loss("square");
     fen_options o = *given;
-    settle_choices(&o, square);
+    settle_choices(&o, square, 0);
     fen_status status = settle_smoothness(&o, prep->features, weight_sum, err);
     if (status == FEN_OK) status = convert_lambda(&o, square, weight_sum, err);
     if (status == FEN_OK) *out = o;

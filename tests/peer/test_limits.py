@@ -107,12 +107,12 @@ class Limits(PeerTest):
         for options in ([], ["--gamma", "1", "--lambda", "1e-9"], ["--kernel", "linear"],
                         ["--no-bias"], ["--lambda", "1/n"]):
             with self.subTest(options=options):
-                fit = self.fit("two.csv", *options)
+                fit = self.fit("two.csv", "--task", "regression", *options)
                 self.assertEqual(fit["n"], 2)
                 found = self.predict("two.csv")
                 self.assertTrue(numpy.all(numpy.isfinite(found)))
                 self.honest(fit, "two.csv")
-        self.fit("two.csv", "--gamma", "1", "--lambda", "1e-9")
+        self.fit("two.csv", "--task", "regression", "--gamma", "1", "--lambda", "1e-9")
         self.assert_close(self.predict("two.csv"), [5.0, 9.0], 1e-6)
 
     def test_size_of_the_inputs(self):
