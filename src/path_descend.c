@@ -1,7 +1,7 @@
 /* path_descend.c -- the path of any loss by an iterative solver
  *
  * One state (one kernel matrix) for all outputs and settings; from the largest lambda down,
- * each solution starts the next. ||f||^2 = sum c_i f(x_i) from what the solver leaves.
+ * each solution starts the next.
  * Scores, where they are asked for, are those of select: refits on all rows.
  * Accuracy: a tenth of --tolerance by the solver's own account, which is shown.
  * Cost: little more than the hardest of its points, the smallest lambda. */
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "path.h"
-#include "solver/descend.h"
+#include "solver/descend_run.h"
 
 typedef struct descent {
     const fenp_path *path;
@@ -32,21 +32,18 @@ static fenp_step measure(descent *h, int64_t t, int64_t k)
 {
     const fenp_path *path = h->path;
     const fenp_setting at = path->settings[k];
-    const fenp_sample *x = &h->one;
+    const fenp_run run = { .at = h->problem, .out = &h->now };
     fenp_step step = { .lambda2 = h->scale > 0.0 ? 0.5 / h->scale : INFINITY,
                        .bias = h->offset,
-                       .relative_gap = h->gap };
-    double square = 0.0, weight = 0.0;
-    for (int64_t i = 0; i < x->n; i++) {
+                       .relative_gap = h->gap,
+                       .norm = fenp_run_norm(&run),
+                       .mean_loss = fenp_run_loss(&run) };
+    double weight = 0.0;
+    for (int64_t i = 0; i < h->one.n; i++) {
         h->coefficients[i] = h->scale * h->now.dual[i];
-        square += h->coefficients[i] * h->now.scores[i];
         step.support += h->coefficients[i] != 0.0;
-        weight += x->w[i];
-        if (x->w[i] > 0.0)
-            step.mean_loss +=
-                x->w[i] * path->loss->value(x->y[i], h->now.scores[i] + h->offset, &h->par);
+        weight += h->one.w[i];
     }
-    step.norm = sqrt(fmax(square, 0.0));
     step.objective = step.mean_loss + at.lambda * pow(step.norm, at.power);
     if (path->o.nu > 0.0) step.objective += path->loss->price * path->o.nu * h->par * weight;
     step.score = h->scores ? h->scores[t * path->count + k] : NAN;
