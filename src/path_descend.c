@@ -37,7 +37,7 @@ static fenp_step measure(descent *h, int64_t t, int64_t k)
                        .bias = h->offset,
                        .relative_gap = h->gap,
                        .norm = fenp_run_norm(&run),
-                       .mean_loss = fenp_run_loss(&run) };
+                       .mean_loss = fenp_run_loss(&run, 1.0) };
     double weight = 0.0;
     for (int64_t i = 0; i < h->one.n; i++) {
         h->coefficients[i] = h->scale * h->now.dual[i];
