@@ -172,15 +172,15 @@ const command command_path = {
     .name = "path", .operands = "DATA", .operand_count = 1,
     .output = "TABLE", .output_help = "write every solution with its figures as CSV",
     .summary = "solutions along lambda or the power",
-    .description = "Solves for a whole grid of lambdas or powers and shows the norm, the errors and "
-                   "the penalty lambda2 of power 2 that leads to the same solution: for the square "
-                   "loss from one eigendecomposition, for others from the largest lambda down, each "
-                   "solution the start of the next. gamma is one: as given, or as fit would choose "
-                   "it. The CSV holds the solutions too: weights per feature for linear kernels, "
-                   "else the coefficients of the training rows, both for prepared (scaled) features. "
-                   "For the square loss mean_loss and score are mean squares there, their roots on "
-                   "the screen; other losses have a score where --select asks for one. lambda2 is "
-                   "empty where f = 0.",
+    .description = "Solves for a whole grid of lambdas or powers and shows the norm, the errors "
+                   "and the penalty lambda2 of power 2 that leads to the same solution: for the "
+                   "square loss from one eigendecomposition, for others from the largest lambda "
+                   "down, each solution the start of the next. gamma is one: as given, or as fit "
+                   "would choose it. The CSV holds the solutions too: weights per feature for "
+                   "linear kernels, else the coefficients of the training rows, both for prepared "
+                   "(scaled) features. For the square loss mean_loss and score are mean squares "
+                   "there, their roots on the screen; other losses have a score where --select "
+                   "asks for one. lambda2 is empty where f = 0.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

@@ -33,8 +33,8 @@ def table(kind, n=120):
 
 class SelectTest(tool.ToolTest):
     def test_fit_takes_the_best_point(self):
-        for kind, loss in (("number", "eps:0.2"), ("number", "pinball:0.3"), ("number", "huber:0.5"),
-                           ("two", "hinge"), ("two", "logistic"), ("three", "sqhinge")):
+        for kind, loss in (("number", "eps:0.2"), ("number", "pinball:0.3"), ("two", "hinge"),
+                           ("number", "huber:0.5"), ("two", "logistic"), ("three", "sqhinge")):
             self.write("data.csv", table(kind))
             words = ("data.csv", "--loss", loss, "--gamma", "0.1,0.5,2", "--lambda", "0.001:0.1:3")
             found = self.run_tool("select", *words, "--json").json
@@ -98,7 +98,8 @@ class SelectTest(tool.ToolTest):
 
     def test_quantiles_share_a_setting(self):
         self.write("data.csv", table("number"))
-        both = self.run_tool("select", "data.csv", "--loss", "pinball:0.1,0.9", *GIVEN, "--json").json
+        both = self.run_tool("select", "data.csv", "--loss", "pinball:0.1,0.9", *GIVEN,
+                             "--json").json
         each = [self.run_tool("select", "data.csv", "--loss", "pinball:" + tau, *GIVEN,
                               "--json").json for tau in ("0.1", "0.9")]
         self.assertEqual(both["outputs"], 2)
@@ -126,8 +127,8 @@ class SelectTest(tool.ToolTest):
 
     def test_a_best_point_at_the_end_is_noted(self):
         self.write("data.csv", table("two"))
-        text = self.run_tool("select", "data.csv", "--loss", "logistic", "--gamma", "0.5", "--lambda",
-                             "1:100:3").out
+        text = self.run_tool("select", "data.csv", "--loss", "logistic", "--gamma", "0.5",
+                             "--lambda", "1:100:3").out
         self.assertIn("ends the grid of lambda", text)
 
     def test_automatic_grid(self):
@@ -152,7 +153,8 @@ class PathTest(tool.ToolTest):
                            ("two", "hinge"), ("two", "logistic")):
             self.write("data.csv", table(kind))
             words = ("data.csv", "--loss", loss, "--gamma", "0.5")
-            points = self.run_tool("path", *words, "--lambda", "0.001:0.1:3", "--json").json["points"]
+            path = self.run_tool("path", *words, "--lambda", "0.001:0.1:3", "--json").json
+            points = path["points"]
             self.assertEqual([point["lambda"] for point in points],
                              sorted(point["lambda"] for point in points))
             norms = [point["norm"] for point in points]
@@ -189,14 +191,15 @@ class PathTest(tool.ToolTest):
             m = point["power"]
             expected = m / 2 * 0.01 * point["norm"] ** (m - 2)
             self.assertAlmostEqual(point["lambda2"] / expected, 1, delta=1e-3)
-        powers = {p["power"] for p in self.run_tool(*words, "--over", "power", "--json").json["points"]}
+        points = self.run_tool(*words, "--over", "power", "--json").json["points"]
+        powers = {point["power"] for point in points}
         self.assertEqual((min(powers), max(powers), len(powers)), (1, 2.9, 20))
         self.refuse(*words, "--over", "power", "--power", "0.5,2", code=USAGE, says=["power", "1"])
 
     def test_every_output_has_a_path(self):
         self.write("data.csv", table("three"))
-        points = self.run_tool("path", "data.csv", "--loss", "hinge", *GIVEN, "--json").json["points"]
-        self.assertEqual([point["target"] for point in points],
+        path = self.run_tool("path", "data.csv", "--loss", "hinge", *GIVEN, "--json").json
+        self.assertEqual([point["target"] for point in path["points"]],
                          ["high"] * 3 + ["low"] * 3 + ["mid"] * 3)
         text = self.run_tool("path", "data.csv", "--loss", "hinge", *GIVEN).out
         for name in ("high", "low", "mid"):

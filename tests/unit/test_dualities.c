@@ -70,7 +70,7 @@ static fen_certificate fit(const data *d, const char *loss, double lambda, int b
     return c;
 }
 
-/* ---- tube and sparse approximation --------------------------------------------------------- */
+/* ---- tube and sparse approximation ----------------------------------------------------------- */
 
 static double quadratic(const data *d, const double *c)
 {
@@ -142,7 +142,7 @@ static void sparse_solution_satisfies_the_conditions_of_the_tube(void **state)
     }
 }
 
-/* ---- a bias is one constraint ----------------------------------------------------------------- */
+/* ---- a bias is one constraint ---------------------------------------------------------------- */
 
 /* Nearest point with 0 <= s_i <= w; constrained: and sum y_i s_i = 0, by bisection in the one
  * multiplier of that constraint. */

@@ -71,7 +71,7 @@ static fenp_problem problem_of(const fenp_sample *s, const char *loss, int bias)
                            .bias = bias };
 }
 
-/* ---- the reference ----------------------------------------------------------------------- */
+/* ---- the reference --------------------------------------------------------------------------- */
 
 /* The rows listed with the weights given, one target. */
 static fenp_sample *part_of(const fenp_sample *s, int64_t target, const int64_t *row, int64_t m,
@@ -185,7 +185,7 @@ static double mean_loss(const fenp_problem *q, int64_t target, double par, const
     return sum / whole;
 }
 
-/* ---- the scores under test ------------------------------------------------------------------ */
+/* ---- the scores under test ------------------------------------------------------------------- */
 
 static void refit_as(const fenp_problem *q, fenp_refits how, const fenp_setting *points,
                      int64_t count, double *scores, double *held)
@@ -377,7 +377,7 @@ static void a_fold_of_one_class_predicts_it(void **state)
     }
 }
 
-/* ---- a parameter with a price ------------------------------------------------------------------- */
+/* ---- a parameter with a price ---------------------------------------------------------------- */
 
 /* f, b and rho of nu-SVC are proportional to 1/lambda: the score has no scale. */
 static void score_of_a_free_margin_does_not_depend_on_lambda(void **state)
@@ -425,7 +425,7 @@ static void score_of_a_free_width_includes_its_price(void **state)
     fenp_sample_free(s);
 }
 
-/* ---- hurry ------------------------------------------------------------------------------------- */
+/* ---- hurry ----------------------------------------------------------------------------------- */
 
 /* What is tried scores the same; what is not lies below the best lambda. */
 static void hurry_leaves_out_small_lambdas_alone(void **state)
@@ -452,7 +452,7 @@ static void hurry_leaves_out_small_lambdas_alone(void **state)
     }
 }
 
-/* ---- threads ---------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 /* So few rows are refitted on one thread, however many there are. */
 static void scores_do_not_depend_on_threads(void **state)
