@@ -25,12 +25,13 @@
 #include "base/error.h"
 #include "base/linalg.h"
 #include "solver/face.h"
+#include "solver/pivot.h"
 #include "solver/smo.h"
 #include "solver/solver.h"
 #include "solver/values.h"
 
 enum { BLOCK = 4096, LEAST_BLOCK = 1024 };
-enum { WHOLE = 1500 }; /* rows up to which the block is everything, and k is made once */
+enum { WHOLE = 2500 }; /* rows up to which all values are held, and pivots finish what is begun */
 enum { QP_ARRAYS = 7, PASSES = 25, NEWTON_STEPS = 2, EASY_PASSES = 3 };
 
 typedef struct state {
@@ -47,7 +48,10 @@ typedef struct state {
     double *f, *change;   /* n: scores, and what is added to them                 */
     double *last, lambda; /* n: the dual vector that f belongs to                 */
     double *diag;         /* n: k(x,x)                                            */
-    double *rank;         /* 2 n                                                  */
+    double *linear;       /* n: a                                                 */
+    double *whole;        /* n x n: K, in small problems; else NULL               */
+    int whole_made;
+    double *rank; /* 2 n                                                  */
     int64_t passes;
 } state;
 
@@ -75,9 +79,10 @@ static void qp_open(fenp_arena *arena, int64_t n, fenp_qp *q)
 static int64_t bytes(const fenp_size *size)
 {
     const int64_t n = size->n, room = block_room(n);
-    const int64_t own = qp_bytes(n) + qp_bytes(room) + 6 * fenp_arena_bytes(n) +
-                        7 * fenp_arena_bytes(room) + fenp_arena_bytes(room * room) +
-                        fenp_arena_bytes(6 * room) + (int64_t)sizeof(state) + 64;
+    const int64_t own = qp_bytes(n) + qp_bytes(room) + 7 * fenp_arena_bytes(n) +
+                        (n <= WHOLE ? fenp_arena_bytes(n * n) : 0) + 7 * fenp_arena_bytes(room) +
+                        fenp_arena_bytes(room * room) + fenp_arena_bytes(6 * room) +
+                        (int64_t)sizeof(state) + 64;
     const int64_t left = size->room > own ? size->room - own : 1;
     const int64_t values = fenp_values_bytes(n, size->p, room, size->room > 0 ? left : 0);
     return values < 0 ? -1 : own + values;
@@ -111,6 +116,8 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     s->change = fenp_arena_doubles(arena, n);
     s->last = fenp_arena_doubles(arena, n);
     s->diag = fenp_arena_doubles(arena, n);
+    s->linear = fenp_arena_doubles(arena, n);
+    s->whole = n <= WHOLE ? fenp_arena_doubles(arena, n * n) : NULL;
     s->rank = fenp_arena_doubles(arena, 2 * n);
     memset(s->f, 0, (size_t)n * sizeof(double));
     memset(s->last, 0, (size_t)n * sizeof(double));
@@ -253,6 +260,35 @@ static fen_status carry_over(state *s, int64_t count, int *moved, fen_error *err
     return status;
 }
 
+/* ---- small problems ------------------------------------------------------------------------- */
+
+static fen_status make_whole(state *s, const fenp_problem *problem, fen_error *err)
+{
+    const int64_t n = s->all.n;
+    if (s->whole_made) return FEN_OK;
+    const fen_status status =
+        fenp_gram_upper(&problem->kernel, fenp_sample_inputs(problem->sample), s->whole, NULL, err);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < j; i++) s->whole[j + i * n] = s->whole[i + j * n];
+    s->whole_made = status == FEN_OK;
+    return status;
+}
+
+/* Pivots, after which f and g are made anew. */
+static fen_status pivots(state *s, const fenp_problem *problem, double goal, int *moved,
+                         fen_error *err)
+{
+    fenp_qp *q = &s->all;
+    const int64_t n = q->n;
+    fenp_pivot_room room = { s->face.factor, s->face.work, s->face.who };
+    fen_status status = make_whole(s, problem, err);
+    if (status == FEN_OK) status = fenp_pivot(q, s->whole, goal, n, &room, moved, err);
+    if (status != FEN_OK || !*moved) return status;
+    cblas_dsymv(CblasColMajor, CblasUpper, (int)n, 1.0, s->whole, (int)n, q->b, 1, 0.0, s->f, 1);
+    for (int64_t i = 0; i < n; i++) q->g[i] = s->f[i] + q->d[i] * q->b[i] - s->linear[i];
+    return FEN_OK;
+}
+
 static fen_status one_block(state *s, int *moved, fen_error *err)
 {
     const double goal = 0.3 * fenp_qp_violation(&s->all);
@@ -317,6 +353,7 @@ static fen_status load_scores(state *s, const fenp_problem *problem, const doubl
         fen_piece v = { 0 };
         if (problem->sample->w[i] > 0.0)
             problem->loss->piece(problem->sample->y[i], problem->par, &v);
+        s->linear[i] = v.linear;
         q->g[i] = s->f[i] + q->d[i] * q->b[i] - v.linear;
     }
     return status;
@@ -384,6 +421,11 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
         if (out->gap[0] <= problem->gap || pass == PASSES || !moved) break;
         status = fenp_task_at(task, (double)pass / PASSES, err);
         if (status == FEN_OK) status = one_block(s, &moved, err);
+        if (status == FEN_OK && s->whole && pass > 0) {
+            int turned;
+            status = pivots(s, problem, 0.01 * fenp_qp_violation(&s->all), &turned, err);
+            moved |= turned;
+        }
     }
     report(s, problem, out);
     return status;

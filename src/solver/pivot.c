@@ -1,0 +1,218 @@
+/* pivot.c -- see pivot.h
+ *
+ * Method. The classical active set. With F the free variables (at no bound or kink) and the
+ * slopes h = g + kink sign(b) there, a step s with
+ *
+ *     (K_FF + D + rho I) s = -h - nu 1,    nu such that 1's = 0 (balanced), else 0
+ *
+ * leads to the optimum of the face, or until the first variable meets a bound or kink: that
+ * one leaves F. At the optimum of a face the variable that is worst off joins F. The Cholesky
+ * factor of K_FF + D + rho I is updated: a row is appended when a variable joins, and
+ * deleted by Givens rotations when one leaves. rho = 1e-9 of the largest diagonal entry keeps
+ * singular K_FF (equal rows) factorable; as every step starts from the slopes in force it
+ * slows directions that K hardly feels and falsifies nothing.
+ * Special cases. Steps of length 0 (degenerate corners) are possible; the number of pivots is
+ * bounded, and pairs (smo.h) lead out of a circle.
+ * Cost. About 4 m^2 + 2 n m flops per pivot, m = |F|; m^3/3 once. */
+#include "solver/pivot.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/linalg.h"
+
+typedef struct face {
+    const fenp_qp *q;
+    const double *k;
+    double *l; /* m x m, column-major, stride n: the factor           */
+    int64_t m, *who;
+    double *step, *ones; /* m                                                   */
+    double *low, *high;  /* m: limits of the face                               */
+    double rho;
+} face;
+
+static double slope(const fenp_qp *q, int64_t i, double low)
+{
+    const int right = q->b[i] > 0.0 || (q->b[i] == 0.0 && low == 0.0);
+    return q->g[i] + (right ? q->kink[i] : -q->kink[i]);
+}
+
+/* ---- who is free ---------------------------------------------------------------------------- */
+
+/* i as the last of F: right: it will move up from where it is. */
+static void append(face *f, int64_t i, int right)
+{
+    const fenp_qp *q = f->q;
+    const int bent = q->kink[i] > 0.0, positive = q->b[i] > 0.0 || (q->b[i] == 0.0 && right);
+    f->low[f->m] = bent && positive ? 0.0 : q->low[i];
+    f->high[f->m] = bent && !positive ? 0.0 : q->high[i];
+    f->who[f->m++] = i;
+}
+
+static fen_status factorise(face *f, int *definite, fen_error *err)
+{
+    const fenp_qp *q = f->q;
+    f->m = 0;
+    for (int64_t i = 0; i < q->n; i++)
+        if (fenp_qp_rise(q, i) == fenp_qp_fall(q, i)) append(f, i, 1);
+    for (int64_t c = 0; c < f->m; c++) {
+        const double *row = f->k + f->who[c] * q->n;
+        for (int64_t r = c; r < f->m; r++) f->l[r + c * q->n] = row[f->who[r]];
+        f->l[c + c * q->n] += q->d[f->who[c]] + f->rho;
+    }
+    int64_t rank = f->m;
+    const fen_status status = f->m > 0 ? fenp_cholesky(f->m, f->l, q->n, &rank, NULL, err) : FEN_OK;
+    *definite = rank == f->m;
+    return status;
+}
+
+/* Variable i joins: a new last row of the factor. */
+static void join(face *f, int64_t i, int right)
+{
+    const fenp_qp *q = f->q;
+    const int64_t m = f->m, n = q->n;
+    const double *row = f->k + i * n;
+    for (int64_t r = 0; r < m; r++) f->step[r] = row[f->who[r]];
+    if (m > 0)
+        cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, f->l, (int)n,
+                    f->step, 1);
+    const double full = row[i] + q->d[i] + f->rho;
+    const double rest = full - (m > 0 ? cblas_ddot((int)m, f->step, 1, f->step, 1) : 0.0);
+    for (int64_t c = 0; c < m; c++) f->l[m + c * n] = f->step[c];
+    f->l[m + m * n] = sqrt(rest > 0.5 * f->rho ? rest : 0.5 * f->rho);
+    append(f, i, right);
+}
+
+/* The r-th of F leaves: its row goes, and rotations make the factor triangular again. */
+static void leave(face *f, int64_t r)
+{
+    const int64_t n = f->q->n, m = --f->m;
+    double *l = f->l;
+    for (int64_t c = 0; c <= m; c++) {
+        const int64_t to = c > r ? c - 1 : r;
+        memmove(l + to + c * n, l + to + 1 + c * n, (size_t)(m - to) * sizeof *l);
+    }
+    for (int64_t c = r; c < m; c++) {
+        double *x = l + c * n, *y = x + n;
+        const double length = hypot(x[c], y[c]), cosine = x[c] / length, sine = y[c] / length;
+        for (int64_t i = c; i < m; i++) {
+            const double turned = cosine * x[i] + sine * y[i];
+            y[i] = cosine * y[i] - sine * x[i];
+            x[i] = turned;
+        }
+    }
+    const size_t rest = (size_t)(m - r);
+    memmove(f->who + r, f->who + r + 1, rest * sizeof *f->who);
+    memmove(f->low + r, f->low + r + 1, rest * sizeof *f->low);
+    memmove(f->high + r, f->high + r + 1, rest * sizeof *f->high);
+}
+
+/* ---- a step --------------------------------------------------------------------------------- */
+
+static void solve(const face *f, double *x)
+{
+    const int m = (int)f->m, n = (int)f->q->n;
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, f->l, n, x, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, f->l, n, x, 1);
+}
+
+/* step, and what every free variable then says b is. */
+static double aim(face *f)
+{
+    double nu = 0.0, unit = 0.0;
+    for (int64_t r = 0; r < f->m; r++)
+        f->step[r] = -slope(f->q, f->who[r], f->low[r]), f->ones[r] = 1.0;
+    solve(f, f->step);
+    if (!f->q->balanced) return 0.0;
+    solve(f, f->ones);
+    for (int64_t r = 0; r < f->m; r++) unit += f->ones[r];
+    for (int pass = 0; pass < 3; pass++) { /* the balance must hold to the last digit */
+        double along = 0.0;
+        for (int64_t r = 0; r < f->m; r++) along += f->step[r];
+        for (int64_t r = 0; r < f->m; r++) f->step[r] -= along / unit * f->ones[r];
+        nu += along / unit;
+    }
+    return nu;
+}
+
+/* The first of F to meet a limit on the way, or -1; *length: how far that is, at most 1. */
+static int64_t first_limit(const face *f, double *length)
+{
+    int64_t first = -1;
+    *length = 1.0;
+    for (int64_t r = 0; r < f->m; r++) {
+        const double s = f->step[r], b = f->q->b[f->who[r]];
+        const double room = s > 0.0 ? f->high[r] - b : b - f->low[r];
+        if (s != 0.0 && room < *length * fabs(s)) *length = room / fabs(s), first = r;
+    }
+    return first;
+}
+
+static void walk(face *f, double length, int64_t first)
+{
+    const fenp_qp *q = f->q;
+    for (int64_t r = 0; r < f->m; r++) {
+        const int64_t i = f->who[r];
+        const double before = q->b[i], limit = f->step[r] > 0.0 ? f->high[r] : f->low[r];
+        const double after = r == first ? limit : before + length * f->step[r];
+        if (after == before) continue;
+        q->b[i] = after;
+        q->g[i] += q->d[i] * (after - before);
+        cblas_daxpy((int)q->n, after - before, f->k + i * q->n, 1, q->g, 1);
+    }
+}
+
+/* The variable outside F that is worst off at b, or -1 if none is by more than tolerance. */
+static int64_t worst(const fenp_qp *q, double b, double tolerance, int *right)
+{
+    int64_t at = -1;
+    for (int64_t i = 0; i < q->n; i++) {
+        const double rise = fenp_qp_rise(q, i) - b, fall = b - fenp_qp_fall(q, i);
+        if (rise <= tolerance && fall <= tolerance) continue;
+        if (rise + fall == 0.0) continue; /* free: the next step is for those */
+        tolerance = rise > fall ? rise : fall;
+        *right = rise > fall;
+        at = i;
+    }
+    return at;
+}
+
+/* Without a free variable any two that disagree most may begin. */
+static double start(const fenp_qp *q)
+{
+    double rise = -INFINITY, fall = INFINITY;
+    for (int64_t i = 0; q->balanced && i < q->n; i++) {
+        rise = fmax(rise, fenp_qp_rise(q, i));
+        fall = fmin(fall, fenp_qp_fall(q, i));
+    }
+    return q->balanced ? 0.5 * (rise + fall) : 0.0;
+}
+
+fen_status fenp_pivot(const fenp_qp *q, const double *k, double tolerance, int64_t pivots,
+                      fenp_pivot_room *room, int *moved, fen_error *err)
+{
+    const int64_t n = q->n;
+    face f = { .q = q, .k = k, .l = room->factor, .who = room->who };
+    f.step = room->work, f.ones = f.step + n, f.low = f.ones + n, f.high = f.low + n;
+    for (int64_t i = 0; i < n; i++) f.rho = fmax(f.rho, 1e-9 * fabs(k[i + i * n]));
+    int definite, right = 0;
+    *moved = 0;
+    const fen_status status = factorise(&f, &definite, err);
+    if (status != FEN_OK || !definite) return status;
+    for (int64_t pivot = 0; pivot < pivots; pivot++) {
+        double length = 1.0, b = start(q);
+        int64_t first = -1;
+        if (f.m > 0) {
+            b = aim(&f);
+            first = first_limit(&f, &length);
+            walk(&f, length, first);
+            *moved |= length > 0.0;
+            if (first >= 0) leave(&f, first);
+        }
+        if (first >= 0) continue;
+        const int64_t next = worst(q, b, tolerance, &right);
+        if (next < 0) break;
+        join(&f, next, right);
+    }
+    return FEN_OK;
+}
