@@ -81,7 +81,7 @@ static int64_t bytes(const fenp_size *size)
     const int64_t n = size->n, room = block_room(n);
     const int64_t own = qp_bytes(n) + qp_bytes(room) + 7 * fenp_arena_bytes(n) +
                         (n <= WHOLE ? fenp_arena_bytes(n * n) : 0) + 7 * fenp_arena_bytes(room) +
-                        fenp_arena_bytes(room * room) + fenp_arena_bytes(6 * room) +
+                        fenp_arena_bytes(room * room) + fenp_arena_bytes(7 * room) +
                         (int64_t)sizeof(state) + 64;
     const int64_t left = size->room > own ? size->room - own : 1;
     const int64_t values = fenp_values_bytes(n, size->p, room, size->room > 0 ? left : 0);
@@ -111,7 +111,7 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     s->work = fenp_arena_doubles(arena, 2 * room);
     s->face.who = (int64_t *)fenp_arena_doubles(arena, room);
     s->face.factor = fenp_arena_doubles(arena, room * room);
-    s->face.work = fenp_arena_doubles(arena, 6 * room);
+    s->face.work = fenp_arena_doubles(arena, 7 * room);
     s->f = fenp_arena_doubles(arena, n);
     s->change = fenp_arena_doubles(arena, n);
     s->last = fenp_arena_doubles(arena, n);
@@ -421,7 +421,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
         if (out->gap[0] <= problem->gap || pass == PASSES || !moved) break;
         status = fenp_task_at(task, (double)pass / PASSES, err);
         if (status == FEN_OK) status = one_block(s, &moved, err);
-        if (status == FEN_OK && s->whole && pass > 0) {
+        if (status == FEN_OK && s->whole && pass > 3) {
             int turned;
             status = pivots(s, problem, 0.01 * fenp_qp_violation(&s->all), &turned, err);
             moved |= turned;

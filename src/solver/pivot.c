@@ -8,12 +8,13 @@
  * leads to the optimum of the face, or until the first variable meets a bound or kink: that
  * one leaves F. At the optimum of a face the variable that is worst off joins F. The Cholesky
  * factor of K_FF + D + rho I is updated: a row is appended when a variable joins, and
- * deleted by Givens rotations when one leaves. rho = 1e-9 of the largest diagonal entry keeps
+ * deleted by Givens rotations when one leaves. Slopes outside F are made anew only at the
+ * optimum of a face. rho = 1e-9 of the largest diagonal entry keeps
  * singular K_FF (equal rows) factorable; as every step starts from the slopes in force it
  * slows directions that K hardly feels and falsifies nothing.
  * Special cases. Steps of length 0 (degenerate corners) are possible; the number of pivots is
  * bounded, and pairs (smo.h) lead out of a circle.
- * Cost. About 4 m^2 + 2 n m flops per pivot, m = |F|; m^3/3 once. */
+ * Cost. About 4 m^2 flops when one leaves, 2 n m more when some join, m = |F|; m^3/3 once. */
 #include "solver/pivot.h"
 
 #include <math.h>
@@ -21,38 +22,38 @@
 
 #include "base/linalg.h"
 
+enum { AT_ONCE = 8 }; /* variables that join together: each costs a share of a pass over K */
+
 typedef struct face {
     const fenp_qp *q;
     const double *k;
-    double *l; /* m x m, column-major, stride n: the factor           */
+    double *l; /* m x m, column-major, stride n: the factor                     */
     int64_t m, *who;
-    double *step, *ones; /* m                                                   */
-    double *low, *high;  /* m: limits of the face                               */
+    double *h;           /* m: slopes                                                     */
+    double *low, *high;  /* m: limits of the face                                         */
+    double *step, *ones; /* m                                                             */
+    double *moved;       /* n: what b has gone since g was last made                      */
+    double *taken;       /* n: 1 in F                                                     */
     double rho;
 } face;
 
-static double slope(const fenp_qp *q, int64_t i, double low)
-{
-    const int right = q->b[i] > 0.0 || (q->b[i] == 0.0 && low == 0.0);
-    return q->g[i] + (right ? q->kink[i] : -q->kink[i]);
-}
-
 /* ---- who is free ---------------------------------------------------------------------------- */
 
-/* i as the last of F: right: it will move up from where it is. */
+/* i as the last of F; right: it will go up if it is at a bound or kink. */
 static void append(face *f, int64_t i, int right)
 {
     const fenp_qp *q = f->q;
     const int bent = q->kink[i] > 0.0, positive = q->b[i] > 0.0 || (q->b[i] == 0.0 && right);
     f->low[f->m] = bent && positive ? 0.0 : q->low[i];
     f->high[f->m] = bent && !positive ? 0.0 : q->high[i];
+    f->h[f->m] = q->g[i] + (positive ? q->kink[i] : -q->kink[i]);
+    f->taken[i] = 1.0;
     f->who[f->m++] = i;
 }
 
 static fen_status factorise(face *f, int *definite, fen_error *err)
 {
     const fenp_qp *q = f->q;
-    f->m = 0;
     for (int64_t i = 0; i < q->n; i++)
         if (fenp_qp_rise(q, i) == fenp_qp_fall(q, i)) append(f, i, 1);
     for (int64_t c = 0; c < f->m; c++) {
@@ -83,11 +84,17 @@ static void join(face *f, int64_t i, int right)
     append(f, i, right);
 }
 
+static void close_gap(double *list, int64_t at, int64_t left)
+{
+    memmove(list + at, list + at + 1, (size_t)(left - at) * sizeof *list);
+}
+
 /* The r-th of F leaves: its row goes, and rotations make the factor triangular again. */
 static void leave(face *f, int64_t r)
 {
     const int64_t n = f->q->n, m = --f->m;
     double *l = f->l;
+    f->taken[f->who[r]] = 0.0;
     for (int64_t c = 0; c <= m; c++) {
         const int64_t to = c > r ? c - 1 : r;
         memmove(l + to + c * n, l + to + 1 + c * n, (size_t)(m - to) * sizeof *l);
@@ -101,10 +108,8 @@ static void leave(face *f, int64_t r)
             x[i] = turned;
         }
     }
-    const size_t rest = (size_t)(m - r);
-    memmove(f->who + r, f->who + r + 1, rest * sizeof *f->who);
-    memmove(f->low + r, f->low + r + 1, rest * sizeof *f->low);
-    memmove(f->high + r, f->high + r + 1, rest * sizeof *f->high);
+    memmove(f->who + r, f->who + r + 1, (size_t)(m - r) * sizeof *f->who);
+    close_gap(f->low, r, m), close_gap(f->high, r, m), close_gap(f->h, r, m);
 }
 
 /* ---- a step --------------------------------------------------------------------------------- */
@@ -120,8 +125,7 @@ static void solve(const face *f, double *x)
 static double aim(face *f)
 {
     double nu = 0.0, unit = 0.0;
-    for (int64_t r = 0; r < f->m; r++)
-        f->step[r] = -slope(f->q, f->who[r], f->low[r]), f->ones[r] = 1.0;
+    for (int64_t r = 0; r < f->m; r++) f->step[r] = -f->h[r], f->ones[r] = 1.0;
     solve(f, f->step);
     if (!f->q->balanced) return 0.0;
     solve(f, f->ones);
@@ -148,28 +152,44 @@ static int64_t first_limit(const face *f, double *length)
     return first;
 }
 
-static void walk(face *f, double length, int64_t first)
+/* The slopes of F follow from the equation of the step; those of others can wait. */
+static void walk(face *f, double length, int64_t first, double nu)
 {
-    const fenp_qp *q = f->q;
     for (int64_t r = 0; r < f->m; r++) {
         const int64_t i = f->who[r];
-        const double before = q->b[i], limit = f->step[r] > 0.0 ? f->high[r] : f->low[r];
-        const double after = r == first ? limit : before + length * f->step[r];
-        if (after == before) continue;
-        q->b[i] = after;
-        q->g[i] += q->d[i] * (after - before);
-        cblas_daxpy((int)q->n, after - before, f->k + i * q->n, 1, q->g, 1);
+        const double before = f->q->b[i], limit = f->step[r] > 0.0 ? f->high[r] : f->low[r];
+        f->q->b[i] = r == first ? limit : before + length * f->step[r];
+        f->moved[i] += f->q->b[i] - before;
+        f->h[r] -= length * (f->h[r] + nu + f->rho * f->step[r]);
     }
 }
 
+/* g of all rows, and the slopes of F from it. */
+static void catch_up(face *f)
+{
+    const fenp_qp *q = f->q;
+    for (int64_t i = 0; i < q->n; i++) {
+        if (f->moved[i] == 0.0) continue;
+        q->g[i] += q->d[i] * f->moved[i];
+        cblas_daxpy((int)q->n, f->moved[i], f->k + i * q->n, 1, q->g, 1);
+        f->moved[i] = 0.0;
+    }
+    for (int64_t r = 0; r < f->m; r++) {
+        const int64_t i = f->who[r];
+        f->h[r] = q->g[i] + (f->low[r] == 0.0 || q->b[i] > 0.0 ? q->kink[i] : -q->kink[i]);
+    }
+}
+
+/* ---- pivots ----------------------------------------------------------------------------------- */
+
 /* The variable outside F that is worst off at b, or -1 if none is by more than tolerance. */
-static int64_t worst(const fenp_qp *q, double b, double tolerance, int *right)
+static int64_t worst(const face *f, double b, double tolerance, int *right)
 {
     int64_t at = -1;
-    for (int64_t i = 0; i < q->n; i++) {
-        const double rise = fenp_qp_rise(q, i) - b, fall = b - fenp_qp_fall(q, i);
+    for (int64_t i = 0; i < f->q->n; i++) {
+        if (f->taken[i] != 0.0) continue;
+        const double rise = fenp_qp_rise(f->q, i) - b, fall = b - fenp_qp_fall(f->q, i);
         if (rise <= tolerance && fall <= tolerance) continue;
-        if (rise + fall == 0.0) continue; /* free: the next step is for those */
         tolerance = rise > fall ? rise : fall;
         *right = rise > fall;
         at = i;
@@ -177,8 +197,20 @@ static int64_t worst(const fenp_qp *q, double b, double tolerance, int *right)
     return at;
 }
 
-/* Without a free variable any two that disagree most may begin. */
-static double start(const fenp_qp *q)
+/* The worst few join; 0: nobody is worse off than tolerance. */
+static int invite(face *f, double b, double tolerance)
+{
+    int count = 0, right = 0;
+    for (; count < AT_ONCE; count++) {
+        const int64_t next = worst(f, b, tolerance, &right);
+        if (next < 0) break;
+        join(f, next, right);
+    }
+    return count;
+}
+
+/* Without a free variable b is in the middle of what it may be. */
+static double middle(const fenp_qp *q)
 {
     double rise = -INFINITY, fall = INFINITY;
     for (int64_t i = 0; q->balanced && i < q->n; i++) {
@@ -188,31 +220,38 @@ static double start(const fenp_qp *q)
     return q->balanced ? 0.5 * (rise + fall) : 0.0;
 }
 
+/* To the optimum of the face or its first limit, where somebody leaves; 0: the optimum. */
+static int travel(face *f, double *b, int *moved)
+{
+    double length;
+    *b = aim(f);
+    const int64_t first = first_limit(f, &length);
+    walk(f, length, first, *b);
+    *moved |= length > 0.0;
+    if (first >= 0) leave(f, first);
+    return first >= 0;
+}
+
 fen_status fenp_pivot(const fenp_qp *q, const double *k, double tolerance, int64_t pivots,
                       fenp_pivot_room *room, int *moved, fen_error *err)
 {
     const int64_t n = q->n;
     face f = { .q = q, .k = k, .l = room->factor, .who = room->who };
     f.step = room->work, f.ones = f.step + n, f.low = f.ones + n, f.high = f.low + n;
+    f.h = f.high + n, f.moved = f.h + n, f.taken = f.moved + n;
+    memset(f.moved, 0, (size_t)(2 * n) * sizeof(double));
     for (int64_t i = 0; i < n; i++) f.rho = fmax(f.rho, 1e-9 * fabs(k[i + i * n]));
-    int definite, right = 0;
+    int definite;
     *moved = 0;
     const fen_status status = factorise(&f, &definite, err);
     if (status != FEN_OK || !definite) return status;
     for (int64_t pivot = 0; pivot < pivots; pivot++) {
-        double length = 1.0, b = start(q);
-        int64_t first = -1;
-        if (f.m > 0) {
-            b = aim(&f);
-            first = first_limit(&f, &length);
-            walk(&f, length, first);
-            *moved |= length > 0.0;
-            if (first >= 0) leave(&f, first);
-        }
-        if (first >= 0) continue;
-        const int64_t next = worst(q, b, tolerance, &right);
-        if (next < 0) break;
-        join(&f, next, right);
+        double b = 0.0;
+        if (f.m > 0 && travel(&f, &b, moved)) continue;
+        catch_up(&f);
+        if (f.m == 0) b = middle(q);
+        if (!invite(&f, b, tolerance)) break;
     }
+    catch_up(&f);
     return FEN_OK;
 }

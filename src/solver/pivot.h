@@ -6,7 +6,7 @@
 
 typedef struct fenp_pivot_room {
     double *factor;            /* n x n                                                 */
-    double *work;              /* 5 n                                                   */
+    double *work;              /* 7 n                                                   */
     int64_t *who;              /* n                                                     */
 } fenp_pivot_room;
 
