@@ -413,6 +413,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
     int moved = 1;
     load_pieces(s, problem, out->dual);
     fen_status status = load_scores(s, problem, out->dual, err);
+    const int warm = cblas_dasum((int)s->all.n, s->all.b, 1) > 0.0;
     s->passes = 0;
     s->face.damp = 0.01;
     for (int pass = 0; status == FEN_OK; pass++) {
@@ -421,7 +422,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
         if (out->gap[0] <= problem->gap || pass == PASSES || !moved) break;
         status = fenp_task_at(task, (double)pass / PASSES, err);
         if (status == FEN_OK) status = one_block(s, &moved, err);
-        if (status == FEN_OK && s->whole && pass > 3) {
+        if (status == FEN_OK && s->whole && pass > (warm ? 0 : EASY_PASSES)) {
             int turned;
             status = pivots(s, problem, 0.01 * fenp_qp_violation(&s->all), &turned, err);
             moved |= turned;
