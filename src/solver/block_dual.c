@@ -16,6 +16,8 @@
  * Special cases. Rows of weight 0 have low = high = 0. K need not be definite: then the answer
  * is a stationary point. Zero is feasible for every loss.
  * Accuracy. Down to the relative gap asked for; blocks that change nothing end it.
+ * Up to WHOLE rows all of K is held in double precision as well, and what blocks have begun
+ * is finished by an active set (pivot.h).
  * Cost. n p flops per variable moved and block, 12 BLOCK^2 bytes and a few vectors. Where a
  * kernel value costs more than reading it, rows of the matrix are kept while there is room
  * (rows.h). */
@@ -262,12 +264,13 @@ static fen_status carry_over(state *s, int64_t count, int *moved, fen_error *err
 
 /* ---- small problems ------------------------------------------------------------------------- */
 
-static fen_status make_whole(state *s, const fenp_problem *problem, fen_error *err)
+static fen_status make_whole(state *s, const fenp_problem *problem, const fenp_task *task,
+                             fen_error *err)
 {
     const int64_t n = s->all.n;
     if (s->whole_made) return FEN_OK;
     const fen_status status =
-        fenp_gram_upper(&problem->kernel, fenp_sample_inputs(problem->sample), s->whole, NULL, err);
+        fenp_gram_upper(&problem->kernel, fenp_sample_inputs(problem->sample), s->whole, task, err);
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < j; i++) s->whole[j + i * n] = s->whole[i + j * n];
     s->whole_made = status == FEN_OK;
@@ -276,17 +279,18 @@ static fen_status make_whole(state *s, const fenp_problem *problem, fen_error *e
 
 /* Pivots, after which f and g are made anew. */
 static fen_status pivots(state *s, const fenp_problem *problem, double goal, int *moved,
-                         fen_error *err)
+                         const fenp_task *task, fen_error *err)
 {
     fenp_qp *q = &s->all;
     const int64_t n = q->n;
     fenp_pivot_room room = { s->face.factor, s->face.work, s->face.who };
-    fen_status status = make_whole(s, problem, err);
-    if (status == FEN_OK) status = fenp_pivot(q, s->whole, goal, n, &room, moved, err);
-    if (status != FEN_OK || !*moved) return status;
+    *moved = 0;
+    fen_status status = make_whole(s, problem, task, err);
+    if (status == FEN_OK) status = fenp_pivot(q, s->whole, goal, n, &room, moved, task, err);
+    if (!*moved) return status;
     cblas_dsymv(CblasColMajor, CblasUpper, (int)n, 1.0, s->whole, (int)n, q->b, 1, 0.0, s->f, 1);
     for (int64_t i = 0; i < n; i++) q->g[i] = s->f[i] + q->d[i] * q->b[i] - s->linear[i];
-    return FEN_OK;
+    return status;
 }
 
 static fen_status one_block(state *s, int *moved, fen_error *err)
@@ -424,7 +428,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
         if (status == FEN_OK) status = one_block(s, &moved, err);
         if (status == FEN_OK && s->whole && pass > (warm ? 0 : EASY_PASSES)) {
             int turned;
-            status = pivots(s, problem, 0.01 * fenp_qp_violation(&s->all), &turned, err);
+            status = pivots(s, problem, 0.01 * fenp_qp_violation(&s->all), &turned, task, err);
             moved |= turned;
         }
     }
@@ -434,7 +438,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 
 const fenp_solver fenp_solver_block = {
     .name = "block",
-    .help = "block ascent on the dual, for losses with corners; memory grows with n alone",
+    .help = "block ascent on the dual, for losses with corners; 300 MB beside the rows at most",
     .iterative = 1,
     .accepts = accepts,
     .bytes = bytes,

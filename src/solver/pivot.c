@@ -22,7 +22,8 @@
 
 #include "base/linalg.h"
 
-enum { AT_ONCE = 8 }; /* variables that join together: each costs a share of a pass over K */
+enum { LOOK_UP = 32 }; /* pivots between two looks at the clock */
+enum { AT_ONCE = 8 };  /* variables that join together: each costs a share of a pass over K */
 
 typedef struct face {
     const fenp_qp *q;
@@ -121,11 +122,13 @@ static void solve(const face *f, double *x)
     cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, f->l, n, x, 1);
 }
 
-/* step, and what every free variable then says b is. */
+/* step, and what every free variable then says b is. Their mean is taken off first: what is
+ * left is small, and so are the rounding errors that a nearly singular matrix makes large. */
 static double aim(face *f)
 {
     double nu = 0.0, unit = 0.0;
-    for (int64_t r = 0; r < f->m; r++) f->step[r] = -f->h[r], f->ones[r] = 1.0;
+    for (int64_t r = 0; f->q->balanced && r < f->m; r++) nu -= f->h[r] / (double)f->m;
+    for (int64_t r = 0; r < f->m; r++) f->step[r] = -f->h[r] - nu, f->ones[r] = 1.0;
     solve(f, f->step);
     if (!f->q->balanced) return 0.0;
     solve(f, f->ones);
@@ -233,7 +236,7 @@ static int travel(face *f, double *b, int *moved)
 }
 
 fen_status fenp_pivot(const fenp_qp *q, const double *k, double tolerance, int64_t pivots,
-                      fenp_pivot_room *room, int *moved, fen_error *err)
+                      fenp_pivot_room *room, int *moved, const fenp_task *task, fen_error *err)
 {
     const int64_t n = q->n;
     face f = { .q = q, .k = k, .l = room->factor, .who = room->who };
@@ -243,15 +246,16 @@ fen_status fenp_pivot(const fenp_qp *q, const double *k, double tolerance, int64
     for (int64_t i = 0; i < n; i++) f.rho = fmax(f.rho, 1e-9 * fabs(k[i + i * n]));
     int definite;
     *moved = 0;
-    const fen_status status = factorise(&f, &definite, err);
+    fen_status status = factorise(&f, &definite, err);
     if (status != FEN_OK || !definite) return status;
-    for (int64_t pivot = 0; pivot < pivots; pivot++) {
+    for (int64_t pivot = 0; pivot < pivots && status == FEN_OK; pivot++) {
         double b = 0.0;
+        if (pivot % LOOK_UP == 0) status = fenp_task_at(task, 0.0, err);
         if (f.m > 0 && travel(&f, &b, moved)) continue;
         catch_up(&f);
         if (f.m == 0) b = middle(q);
         if (!invite(&f, b, tolerance)) break;
     }
     catch_up(&f);
-    return FEN_OK;
+    return status;
 }

@@ -1,7 +1,7 @@
 /* pivot.h -- a quadratic program to its optimum, one variable in or out of the free set at a time */
 #ifndef FENP_PIVOT_H
 #define FENP_PIVOT_H
-#include "fenchel/fenchel.h"
+#include "base/clock.h"
 #include "solver/smo.h"
 
 typedef struct fenp_pivot_room {
@@ -10,8 +10,8 @@ typedef struct fenp_pivot_room {
     int64_t *who;              /* n                                                     */
 } fenp_pivot_room;
 
-/* Works until the violation is at most tolerance, or pivots are used up; g goes along.
- * k: n x n, symmetric, row stride n. *moved: the objective has fallen. */
+/* Works until the violation is at most tolerance, pivots are used up or the task ends; g goes
+ * along. k: n x n, symmetric, row stride n. *moved: the objective has fallen. */
 fen_status fenp_pivot(const fenp_qp *q, const double *k, double tolerance, int64_t pivots,
-                      fenp_pivot_room *room, int *moved, fen_error *err);
+                      fenp_pivot_room *room, int *moved, const fenp_task *task, fen_error *err);
 #endif

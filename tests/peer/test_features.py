@@ -171,7 +171,8 @@ class Features(PeerTest):
                 if (changed[name] == arrays[name]).all():
                     continue                            # zeros: nothing was filled here
                 write_model(self.path("changed.fen"), metadata, changed)
-                self.assertEqual((name, self.code_of("verify", "changed.fen", "d.csv")), (name, 1))
+                # 3: "outputs" changed so is no list of outputs any more
+                self.assertIn(self.code_of("verify", "changed.fen", "d.csv"), (1, 3), name)
 
     def test_large_approximations_approach_the_kernel(self):
         """Predictions differ from those of the exact kernel by less, the more columns."""
