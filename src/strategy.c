@@ -5,11 +5,13 @@
  * scored on FINE rows. Other losses: refits, hence fewer points on fewer rows. One final fit
  * always uses everything. */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "loss/traits.h"
 #include "promise/loo.h"
 #include "promise/refit.h"
 #include "story.h"
@@ -109,6 +111,13 @@ static int64_t round_bytes(const fenp_strategy *s, const fenp_size *size, int64_
                          (rows < size->n ? rows * size->p * (int64_t)sizeof(double) : 0);
 }
 
+/* Every output takes refits of its own, whose work grows with the cube of the rows. */
+static int64_t shared(int64_t rows, const fenp_size *size)
+{
+    const int64_t share = (int64_t)((double)rows / cbrt((double)size->targets));
+    return share < SMALLEST ? SMALLEST : share;
+}
+
 static fen_status plan_selection(const fen_options *o, const fenp_size *size, fenp_strategy *s,
                                  fen_error *err)
 {
@@ -116,11 +125,11 @@ static fen_status plan_selection(const fen_options *o, const fenp_size *size, fe
     const int primal = s->solver->in_weights && !folds;
     const int automatic = s->gammas > 1 && o->gamma.choice == FEN_AUTO;
     const int64_t most =
-        s->refits ? (automatic ? REFIT_FINE : REFIT_ASKED) : (automatic ? FINE : ASKED);
-    const int64_t coarse = s->refits ? REFIT_COARSE : COARSE;
+        s->refits ? shared(automatic ? REFIT_FINE : REFIT_ASKED, size) : (automatic ? FINE : ASKED);
+    const int64_t coarse = s->refits ? shared(REFIT_COARSE, size) : COARSE;
     s->rows = primal || size->n < most ? size->n : most;
     s->widen = automatic;
-    s->coarse_rows = automatic && size->n > (s->refits ? REFIT_FINE : SMALL) ? coarse : 0;
+    s->coarse_rows = automatic && size->n > (s->refits ? most : SMALL) ? coarse : 0;
     int64_t bytes = round_bytes(s, size, s->rows, folds, primal);
     while (s->rows > SMALLEST &&
            (bytes < 0 ||
@@ -184,7 +193,7 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
     double powers[FEN_VALUES_MAX];
     fenp_strategy s = { .solver = solver, .rescue = rescue, .why = solver->help };
     s.size = fenp_solver_size(solver, o, size);
-    s.refits = strcmp(loss->name, "square") != 0;
+    s.refits = !fenp_is_square(loss);
     list_points(o, kernel, loss, searching, &s);
     s.powers = fenp_list_powers(o, powers);
     if (is_one_class(o) && (s.gammas > 1 || s.lambdas > 1))
