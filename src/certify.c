@@ -13,8 +13,7 @@
  * far the model is from the optimum, whoever computed it. Nothing here knows a solver.
  * The pair is made exactly feasible first (certify_feasible.c), and D(t z) is maximised over
  * t in (0, 1], which keeps feasibility (but for a parameter that earns: t = 1).
- * Special cases: rows of weight 0 take no part. A loss that is infinite (tube) is forgiven
- *   1e-9 (par + |y|): rounding and tolerance would make every P infinite otherwise.
+ * Special cases: rows of weight 0 take no part. An infinite loss: see loss/traits.h.
  * Accuracy: sums run in long double.
  * Cost: one product of the kernel matrix with two vectors per target, recomputed in tiles. */
 #include <float.h>
@@ -27,6 +26,7 @@
 #include "base/linalg.h"
 #include "base/registry.h"
 #include "certify.h"
+#include "loss/traits.h"
 
 /* ---- P and D ----------------------------------------------------------------------------- */
 
@@ -40,20 +40,13 @@ double fenp_claim_shift(const fenp_claim *c)
 
 static double score_at(const fenp_claim *c, int64_t i) { return c->f[i] + (c->offset - c->shift); }
 
-static double loss_at(const fenp_claim *c, int64_t i)
-{
-    const double y = c->y[i] - c->shift, t = score_at(c, i);
-    const double loss = c->loss->value(y, t, c->par);
-    if (loss < INFINITY) return loss;
-    const double slack = 1e-9 * (c->par[0] + fabs(c->y[i]));
-    return c->loss->value(y, fabs(y - t) <= slack ? y : t + copysign(slack, y - t), c->par);
-}
-
 static double mean_loss(const fenp_claim *c)
 {
     long double sum = 0.0L;
     for (int64_t i = 0; i < c->n; i++)
-        if (c->w[i] > 0.0) sum += (long double)c->w[i] * loss_at(c, i);
+        if (c->w[i] > 0.0)
+            sum += (long double)c->w[i] *
+                   fenp_forgiving_loss(c->loss, c->y[i], score_at(c, i), c->shift, c->par);
     return (double)sum;
 }
 
@@ -147,21 +140,20 @@ static double stationarity(const fenp_claim *c, const double *u)
 double fenp_gap_unit(const fen_certificate *of, double digits)
 {
     const double null = of->null < INFINITY ? of->null : 0.0;
-    const double unit = fmax(fabs(of->primal), 1e-12 * fmax(null, of->mean_loss));
+    const double unit = fmax(fabs(of->primal), 1e-12 * null);
     return null <= digits ? fmax(unit, 1e7 * digits) : unit;
 }
 
-/* Loss of an error in the last digits of y, or of the last digits of the largest -P that a
- * parameter which earns can have, price^2 k(x,x) / (4 lambda). */
+/* Loss of an error in the last digits of y, or the last digits of the largest -P that a
+ * parameter which earns can have, price^2 spread / (4 lambda). */
 static double last_digits(const fenp_claim *c)
 {
     long double sum = 0.0L;
     if (c->free_par && c->price < 0.0)
-        return DBL_EPSILON * c->price * c->price * c->diagonal / (4.0 * c->lambda);
+        return DBL_EPSILON * c->price * c->price * c->spread / (4.0 * c->lambda);
     if (!c->loss->residual) return 0.0;
     for (int64_t i = 0; i < c->n; i++)
-        sum += (long double)c->w[i] *
-               c->loss->value(c->y[i], c->y[i] * (1.0 + 8.0 * DBL_EPSILON), c->par);
+        sum += (long double)c->w[i] * fenp_loss_of_digits(c->loss, c->y[i], c->par);
     return sum < INFINITY ? (double)sum : 0.0;
 }
 
@@ -171,11 +163,13 @@ void fenp_certificate_close(fen_certificate *c, double unit, double tolerance, i
         c->dual = c->primal; /* above it by rounding alone; a smaller bound is one too */
     c->gap = c->primal - c->dual;
     c->relative_gap = unit > 0.0 && c->gap < INFINITY ? c->gap / unit : c->gap;
-    const int met = drowned && c->mean_loss <= 1e-9 * c->null && c->null < INFINITY;
     const int proved = fabs(c->relative_gap) <= tolerance;
-    c->verdict = met || (drowned && !proved) ? FEN_VERDICT_INTERPOLATION
-                 : proved                    ? FEN_VERDICT_OPTIMAL
-                                             : FEN_VERDICT_STALLED;
+    const double met = (proved ? 1e-9 : 1e-6) * c->null; /* a loss that counts as 0 */
+    const int fits =
+        c->null < INFINITY && (c->mean_loss <= met || (!proved && c->primal <= c->null));
+    c->verdict = drowned && fits ? FEN_VERDICT_INTERPOLATION
+                 : proved        ? FEN_VERDICT_OPTIMAL
+                                 : FEN_VERDICT_STALLED;
 }
 
 /* shrinkage: lambda2; below floor it drowns in the rounding errors of the kernel, times the
@@ -212,6 +206,7 @@ typedef struct desk {
     double *f, *z, *w;      /* n each, of one target                                 */
     double *g;              /* p                                                     */
     double diagonal;        /* mean k(x,x)                                           */
+    double spread;          /* see fenp_claim                                        */
     const fenp_line *lines; /* power < 1: of all targets                             */
 } desk;
 
@@ -238,8 +233,8 @@ static desk open_desk(fenp_arena *arena, const fen_model *m)
 }
 
 /* What target t claims, but for f and z. */
-static fenp_claim claim_of(const fen_model *m, const fenp_sample *sample, int64_t t,
-                           double diagonal, double *w)
+static fenp_claim claim_of(const fen_model *m, const fenp_sample *sample, int64_t t, double spread,
+                           double *w)
 {
     static const double none = 0.0;
     const double *y = sample->y + t * m->n, *par = &m->output[t].par;
@@ -256,7 +251,7 @@ static fenp_claim claim_of(const fen_model *m, const fenp_sample *sample, int64_
                      .y = y,
                      .w = w,
                      .n = m->n,
-                     .diagonal = diagonal,
+                     .spread = spread,
                      .lambda = m->lambda,
                      .power = m->power,
                      .offset = m->offset[t],
@@ -276,7 +271,7 @@ static void lay_out_duals(const fen_model *m, const fenp_sample *sample, desk *d
         double *u = d->coef + t * n;
         for (int64_t k = 0; k < (m->support ? m->kept : n); k++)
             u[m->support ? m->support[k] : k] = stored[k];
-        const fenp_claim c = claim_of(m, sample, t, d->diagonal, d->w);
+        const fenp_claim c = claim_of(m, sample, t, d->spread, d->w);
         fenp_claim_feasible(&c, u, d->coef + all + t * n);
     }
 }
@@ -319,7 +314,7 @@ static void judge_targets(const fen_model *m, const fenp_sample *sample, desk *d
     const int64_t n = m->n, all = n * m->targets;
     for (int64_t t = 0; t < m->targets; t++) {
         const double *feasible = d->coef + all + t * n;
-        fenp_claim c = claim_of(m, sample, t, d->diagonal, d->w);
+        fenp_claim c = claim_of(m, sample, t, d->spread, d->w);
         c.f = d->f, c.z = d->z;
         c.tangents = d->lines ? d->lines + t * m->tangent_count : NULL;
         for (int64_t i = 0; i < n; i++) d->z[i] = d->w[i] > 0.0 ? feasible[i] / d->w[i] : 0.0;
@@ -330,6 +325,15 @@ static void judge_targets(const fen_model *m, const fenp_sample *sample, desk *d
         out[t] = judge(&c, d->coef + t * n, m->tolerance, 1.0 / (2.0 * m->coef_scale[t]),
                        (double)n * DBL_EPSILON * d->diagonal);
     }
+}
+
+/* Where it is asked for: a parameter that earns. */
+static fen_status find_spread(const fen_model *m, const fenp_sample *sample, double diagonal,
+                              double *spread, const fenp_task *task, fen_error *err)
+{
+    *spread = diagonal;
+    if (!(m->nu > 0.0) || m->loss->price > 0) return FEN_OK;
+    return fenp_gram_spread(&m->kernel, fenp_sample_inputs(sample), sample->w, spread, task, err);
 }
 
 fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certificate *out,
@@ -344,12 +348,13 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
     if (status != FEN_OK) return status;
     desk d = open_desk(&arena, m);
     d.diagonal = fenp_gram_mean_diagonal(&m->kernel, rows, sample->w);
-    lay_out_duals(m, sample, &d);
-    if (!m->weights)
+    status = find_spread(m, sample, d.diagonal, &d.spread, task, err);
+    if (status == FEN_OK) lay_out_duals(m, sample, &d);
+    if (status == FEN_OK && !m->weights)
         status = fenp_gram_times(&m->kernel, rows, rows, d.coef, 2 * k, d.products, task, err);
     if (status == FEN_OK && m->tangents)
-        status = fenp_tangents_lines(&arena, m, sample, claim_of(m, sample, 0, d.diagonal, d.w),
-                                     d.z, &d.lines, task, err);
+        status = fenp_tangents_lines(&arena, m, sample, claim_of(m, sample, 0, d.spread, d.w), d.z,
+                                     &d.lines, task, err);
     if (status == FEN_OK) judge_targets(m, sample, &d, out);
     fenp_arena_close(&arena);
     return status;
@@ -360,14 +365,15 @@ fen_status fenp_certify_digits(const fen_model *m, const fenp_sample *sample, do
 {
     const double diagonal =
         fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
-    double *w = fenp_new(m->n, sizeof *w);
+    double *w = fenp_new(m->n, sizeof *w), spread;
     if (!w) return fenp_no_memory(err, fenp_bytes(m->n, 1, sizeof *w), "the certificate");
-    for (int64_t t = 0; t < m->targets; t++) {
-        const fenp_claim c = claim_of(m, sample, t, diagonal, w);
+    const fen_status status = find_spread(m, sample, diagonal, &spread, NULL, err);
+    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++) {
+        const fenp_claim c = claim_of(m, sample, t, spread, w);
         digits[t] = last_digits(&c);
     }
     free(w);
-    return FEN_OK;
+    return status;
 }
 
 fen_status fenp_check_kernel(const fen_kernel *kernel, const fenp_sample *sample, fen_error *err)

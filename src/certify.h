@@ -12,7 +12,7 @@ typedef struct fenp_claim {
     const fen_penalty *penalty;
     const double *y, *w;       /* rows of weight 0 take no part                         */
     int64_t n;
-    double diagonal;           /* mean k(x,x)                                           */
+    double spread;             /* mean of the centred k(x,x)                            */
     double lambda, power, offset;
     double shift;              /* taken off labels and scores: see fenp_claim_shift     */
     int    bias;
@@ -37,8 +37,9 @@ double fenp_claim_minus_conjugates(const fenp_claim *c, double t);
 /* out = w z, z = u / w moved into the set where D is a bound. */
 void   fenp_claim_feasible(const fenp_claim *c, const double *u, double *out);
 
-/* ---- certify_null.c: objective of the best constant (f = 0; b = 0 without bias) ---- */
-double fenp_claim_null(const fenp_claim *c);
+/* ---- certify_null.c: the best constant (f = 0; b = 0 without bias) ---- */
+double fenp_claim_constant(const fenp_claim *c, double *par);   /* b, and the parameter */
+double fenp_claim_null(const fenp_claim *c);                    /* its objective */
 
 /* ---- certify_tangents.c: power < 1 ---- */
 int64_t    fenp_tangents_room(const fenp_size *size, int64_t count);   /* bytes of an arena */

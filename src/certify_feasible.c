@@ -11,8 +11,8 @@
  *   earns (nu-SVC and one-class, k = -y z): within each class (with bias; else over all rows)
  *   z is shrunk towards 0, or stretched towards the far end of its domain, until the class
  *   has its half of nu W; then sum w z = 0 as well.
- * Special cases: labels that cannot pay nu (a class of less weight than half of nu W) have no
- *   feasible z, and the answer is not a number.
+ * Special cases: labels that can just pay nu leave one z, the far ends; those that cannot (a
+ *   class of less weight than half of nu W) none, and the answer is not a number.
  * Accuracy: sums in long double; what is left of sum w z is rounding of its terms. */
 #include <float.h>
 #include <math.h>
@@ -106,12 +106,15 @@ static void earn_price(const fenp_claim *c, double side, double *z)
         now -= (long double)c->w[i] * cost_of(c, i, z[i]);
         most -= (long double)c->w[i] * cost_of(c, i, far_end(c, i));
     }
-    const int stretch = now < wanted;
+    const long double rounding = 64.0L * DBL_EPSILON * wanted;
+    const int all = most <= wanted + rounding, stretch = now < wanted;
     const double share = stretch ? (double)((wanted - now) / (most - now)) : (double)(wanted / now);
     for (int64_t i = 0; i < c->n; i++) {
         if (c->w[i] == 0.0 || c->y[i] * side < 0.0) continue;
-        z[i] = stretch ? z[i] + share * (far_end(c, i) - z[i]) : share * z[i];
-        if (stretch && share > 1.0 + 64.0 * DBL_EPSILON) z[i] = NAN;
+        if (all)
+            z[i] = most >= wanted - rounding ? far_end(c, i) : NAN;
+        else
+            z[i] = stretch ? z[i] + share * (far_end(c, i) - z[i]) : share * z[i];
     }
 }
 

@@ -1,4 +1,4 @@
-/* certify_null.c -- objective of the best constant: f = 0, and b = 0 without bias
+/* certify_null.c -- the best constant and its objective: f = 0, and b = 0 without bias
  *
  *     fixed parameter   least sum w loss(y, b) over b, by bisection on the slope
  *     free, costs nu    least sum w max(0, |y - b| - e) + nu W e over b and e >= 0: weight
@@ -13,11 +13,11 @@
 #include "certify.h"
 
 /* sum w loss(y, b) */
-static double loss_at(const fenp_claim *c, double b)
+static double loss_at(const fenp_claim *c, double b, const double *par)
 {
     long double sum = 0.0L;
     for (int64_t i = 0; i < c->n; i++)
-        if (c->w[i] > 0.0) sum += (long double)c->w[i] * c->loss->value(c->y[i], b, c->par);
+        if (c->w[i] > 0.0) sum += (long double)c->w[i] * c->loss->value(c->y[i], b, par);
     return (double)sum;
 }
 
@@ -62,7 +62,7 @@ static double best_constant(const fenp_claim *c)
         else
             high = middle;
     }
-    return loss_at(c, low) < loss_at(c, high) ? low : high;
+    return loss_at(c, low, c->par) < loss_at(c, high, c->par) ? low : high;
 }
 
 /* ---- a parameter that costs: the best tube around a constant ----------------------------- */
@@ -89,21 +89,29 @@ static double upper_quantile(const fenp_claim *c, double above)
     return high;
 }
 
-static double best_tube(const fenp_claim *c)
+/* Returns its middle. */
+static double best_tube(const fenp_claim *c, double *par)
 {
-    long double whole = 0.0L, sum = 0.0L;
+    long double whole = 0.0L;
     for (int64_t i = 0; i < c->n; i++) whole += c->w[i];
     const double above = c->bias ? 0.5 * c->price : c->price;
     const double top = upper_quantile(c, above);
     const double bottom = c->bias ? upper_quantile(c, (double)whole - above) : -top;
-    const double b = 0.5 * top + 0.5 * bottom, e = fmax(0.5 * (top - bottom), 0.0);
-    for (int64_t i = 0; i < c->n; i++)
-        if (c->w[i] > 0.0) sum += (long double)c->w[i] * c->loss->value(c->y[i], b, &e);
-    return (double)(sum + (long double)c->price * e);
+    *par = fmax(0.5 * (top - bottom), 0.0);
+    return 0.5 * top + 0.5 * bottom;
+}
+
+double fenp_claim_constant(const fenp_claim *c, double *par)
+{
+    *par = c->free_par ? 0.0 : c->par[0];
+    if (c->free_par) return c->price > 0.0 ? best_tube(c, par) : 0.0;
+    return c->bias ? best_constant(c) : 0.0;
 }
 
 double fenp_claim_null(const fenp_claim *c)
 {
-    if (c->free_par) return c->price > 0.0 ? best_tube(c) : 0.0;
-    return loss_at(c, c->bias ? best_constant(c) : 0.0);
+    double par;
+    if (c->free_par && c->price < 0.0) return 0.0;
+    const double b = fenp_claim_constant(c, &par);
+    return loss_at(c, b, &par) + c->price * par;
 }

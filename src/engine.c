@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/registry.h"
+#include "loss/traits.h"
 #include "story.h"
 
 enum { LEAST_ROOM = 1 << 20 };
@@ -32,8 +33,6 @@ int64_t fenp_resident_with(int64_t work, const fenp_size *size)
 }
 
 /* ---- the choice -------------------------------------------------------------------------- */
-
-static int is_square(const fen_loss *loss) { return strcmp(loss->name, "square") == 0; }
 
 /* The kernel matrix is small, or a Krylov space of it answers any power. */
 static const fenp_solver *solver_for_power(const fen_options *o, const fenp_size *size,
@@ -111,8 +110,8 @@ const fenp_solver *fenp_pick_solver(const fen_options *o, const fen_kernel *kern
                   named->help);
         return NULL;
     }
-    found = is_square(loss) ? solver_for_square(o, kernel, loss, size, rescue)
-                            : solver_for_loss(o, kernel, loss, size);
+    found = fenp_is_square(loss) ? solver_for_square(o, kernel, loss, size, rescue)
+                                 : solver_for_loss(o, kernel, loss, size);
     if (!found)
         fenp_fail(err, FEN_BAD_CALL, "no engine fits --loss %s with --kernel %s", loss->name,
                   kernel->name);

@@ -19,13 +19,12 @@
 #include "base/registry.h"
 #include "base/text.h"
 #include "data/noise.h"
+#include "loss/traits.h"
 #include "story.h"
 
 enum { FEW = 20 }; /* rows below which folds would be too small */
 
 /* ---- what does not go together ----------------------------------------------------------- */
-
-static int is_square(const fen_loss *loss) { return strcmp(loss->name, "square") == 0; }
 
 /* Some power of the list is below (side -1) or other than (side 0) the bound. */
 static int some_power(const fen_options *o, int side, double bound)
@@ -40,7 +39,7 @@ static int some_power(const fen_options *o, int side, double bound)
 static fen_status check_classes(const fen_options *o, const fenp_prep *prep, const fen_loss *loss,
                                 fen_error *err)
 {
-    if (prep->class_count && loss->labels != FEN_SIGNS && !is_square(loss))
+    if (prep->class_count && loss->labels != FEN_SIGNS && !fenp_is_square(loss))
         return fenp_fail(
             err, FEN_BAD_CALL,
             "--loss %s is for numbers, but \"%.60s\" holds classes; use hinge, sqhinge, "
@@ -54,7 +53,7 @@ static fen_status check_classes(const fen_options *o, const fenp_prep *prep, con
 
 static fen_status check_loss(const fen_options *o, const fen_loss *loss, fen_error *err)
 {
-    if (is_square(loss)) return FEN_OK;
+    if (fenp_is_square(loss)) return FEN_OK;
     if (some_power(o, -1, 1.0))
         return fenp_fail(err, FEN_BAD_CALL,
                          "--power below 1 is for the square loss; with --loss %s use 1 or more",
@@ -104,7 +103,7 @@ static fen_status convert_lambda(fen_options *o, const fen_loss *loss, double we
     static const char *const by_c[] = { "hinge", "eps", "sqhinge", "sqeps", "logistic", NULL };
     const int libsvm = strcmp(o->as, "libsvm") == 0;
     if (strcmp(o->as, "fenchel") == 0) return FEN_OK;
-    if (libsvm ? !in_list(loss->name, by_c) : !is_square(loss))
+    if (libsvm ? !in_list(loss->name, by_c) : !fenp_is_square(loss))
         return fenp_fail(err, FEN_BAD_CALL,
                          "--as %s has no unit of lambda for --loss %s: give lambda in ours", o->as,
                          loss->name);
@@ -142,8 +141,8 @@ static void settle_choices(fen_options *o, const fen_loss *loss, int64_t rows)
     static const fen_values convex = { FEN_GIVEN, 4, { 1.0, 1.5, 2.0, 3.0 } };
     o->loss = loss->name;
     if (strcmp(o->select, "auto") == 0)
-        o->select = is_square(loss) || rows < FEW ? "loo" : "kfold:5";
-    if (!is_square(loss) && o->power.choice == FEN_AUTO)
+        o->select = fenp_is_square(loss) || rows < FEW ? "loo" : "kfold:5";
+    if (!fenp_is_square(loss) && o->power.choice == FEN_AUTO)
         o->power = o->nu > 0 ? fen_value(2.0) : convex;
 }
 

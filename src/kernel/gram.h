@@ -37,6 +37,10 @@ fen_status fenp_gamma_mean(const fen_kernel *kernel, fen_view x, const double *w
 fen_status fenp_gamma_by_rule(const fen_kernel *kernel, double mean, double *gamma, fen_error *err);
 /* Weighted mean of k(x,x): the natural unit of lambda. */
 double     fenp_gram_mean_diagonal(const fenp_kernel *k, fen_view x, const double *w);
+/* The same of the centred kernel, sum w k(x,x) - sum w w k(x,z) with sum w = 1, which a
+ * constant added to the kernel does not change. w may have any sum here. */
+fen_status fenp_gram_spread(const fenp_kernel *k, fen_view x, const double *w, double *spread,
+                            const fenp_task *task, fen_error *err);
 /* k(x_i, x_i) for all i */
 void       fenp_gram_diagonal(const fenp_kernel *k, fen_view x, double *out);
 #endif

@@ -3,6 +3,7 @@
  * Plain scalar loops and libm: the reference that the tiles of gram.c are tested against,
  * and what the diagonal of a kernel matrix is made of.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include "base/arena.h"
@@ -87,6 +88,29 @@ fen_status fenp_gamma_mean(const fen_kernel *kernel, fen_view x, const double *w
     const double mean = mean_squared_distance(x, w, shift);
     free(shift);
     return fenp_gamma_by_rule(kernel, mean, gamma, err);
+}
+
+/* Linear: the mean of |x - mean|^2. Else never less than the rounding errors of the difference. */
+fen_status fenp_gram_spread(const fenp_kernel *k, fen_view x, const double *w, double *spread,
+                            const fenp_task *task, fen_error *err)
+{
+    const int64_t room = x.rows + (k->table->linear ? x.cols : x.rows);
+    double *part = fenp_new(room, sizeof *part), *work = part + x.rows, whole = 0.0;
+    if (!part) return fenp_no_memory(err, fenp_bytes(room, 1, sizeof *part), "a mean");
+    fen_status status = FEN_OK;
+    for (int64_t i = 0; i < x.rows; i++) whole += w[i];
+    for (int64_t i = 0; i < x.rows; i++) part[i] = w[i] / whole;
+    if (k->table->linear)
+        *spread = 0.5 * mean_squared_distance(x, part, work);
+    else {
+        const double diagonal = fenp_gram_mean_diagonal(k, x, part);
+        double mean = 0.0;
+        status = fenp_gram_times(k, x, x, part, 1, work, task, err);
+        for (int64_t i = 0; status == FEN_OK && i < x.rows; i++) mean += part[i] * work[i];
+        *spread = fmax(diagonal - mean, 4.0 * DBL_EPSILON * diagonal);
+    }
+    free(part);
+    return status;
 }
 
 fen_status fenp_gamma_by_rule(const fen_kernel *kernel, double mean, double *gamma, fen_error *err)

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "loss/traits.h"
 #include "solver/descend_run.h"
 
 /* Sweeps without a better gap after which there is none to be had; with the very same gap. */
@@ -31,8 +32,6 @@ static double objective(const fenp_run *r)
     return fenp_run_loss(r, 1.0) + r->at.lambda * norm * norm;
 }
 
-static int was_ended(fen_status status) { return status == FEN_LIMIT || status == FEN_STOPPED; }
-
 fen_status fenp_run_solve(fenp_run *r, fen_error *err)
 {
     double best = INFINITY, last = INFINITY, least = INFINITY;
@@ -41,10 +40,10 @@ fen_status fenp_run_solve(fenp_run *r, fen_error *err)
         const fenp_task task = sweep_task(r, best);
         const fen_status status = r->solver->sweep(r->state, &r->at, r->out, &task, err);
         const double gap = r->out->gap[0];
-        if (status != FEN_OK && !was_ended(status)) return status;
+        if (status != FEN_OK && !fenp_is_end(status)) return status;
         if (status == FEN_OK && gap <= r->at.gap) break;
         const double now = objective(r);
-        if (was_ended(status)) {
+        if (fenp_is_end(status)) {
             if (least < now || isnan(now)) fenp_put_back(r, &r->best);
             return status;
         }
@@ -103,23 +102,16 @@ double fenp_run_norm(const fenp_run *r)
     return sqrt(fmax((double)(r->out->scale[0] * sum), 0.0));
 }
 
-/* An infinite loss (tube) is forgiven what the certificate forgives. */
-static double loss_at(const fenp_problem *q, double y, double t)
-{
-    const double loss = q->loss->value(y, t, q->par);
-    if (loss < INFINITY) return loss;
-    const double slack = 1e-9 * (q->par[0] + fabs(y));
-    return q->loss->value(y, fabs(y - t) <= slack ? y : t + copysign(slack, y - t), q->par);
-}
-
 double fenp_run_loss(const fenp_run *r, double part)
 {
     const fenp_sample *s = r->at.sample;
     long double sum = 0.0L;
     for (int64_t i = 0; i < s->n; i++)
         if (s->w[i] > 0.0)
-            sum += (long double)s->w[i] *
-                   loss_at(&r->at, s->y[i], part * r->out->scores[i] + r->out->offset[0]);
+            sum +=
+                (long double)s->w[i] *
+                fenp_forgiving_loss(r->at.loss, s->y[i],
+                                    part * r->out->scores[i] + r->out->offset[0], 0.0, r->at.par);
     return (double)sum;
 }
 

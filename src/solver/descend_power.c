@@ -128,10 +128,15 @@ static fen_status evaluate(fenp_run *r, search *s, int *done, fen_error *err)
     return FEN_OK;
 }
 
-/* Nothing is known where the norm is 0 for want of accuracy. */
+/* Where the norm is 0 the root lies below for m > 2, e being +infinity; for m < 2 nothing is
+ * known but that accuracy was wanting. */
 static void step(search *s)
 {
     const double t = s->t;
+    if (s->e == INFINITY) {
+        s->high = fmin(s->high, t);
+        s->t = isfinite(s->low) ? 0.5 * s->low + 0.5 * s->high : fmax(t - LEAP, -FARTHEST);
+    }
     if (!isfinite(s->e)) return;
     if (fabs(s->e) > s->open && s->e > 0.0) s->high = fmin(s->high, t);
     if (fabs(s->e) > s->open && s->e < 0.0) s->low = fmax(s->low, t);

@@ -14,6 +14,7 @@
  *   margin at all: some mixture of the rows is 0) the search would go on for ever: f = 0 is
  *   taken as soon as D = -||g||^2 / (4 lambda) of the mixed dual vector is next to nothing.
  * Cost: about 10 solves, each from the dual vector of the one before. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ typedef struct search {
     end low, high; /* psi <= 0 there, >= 0 here                             */
     double unit;   /* |P| at the last point: what a gap is measured by      */
     double least;  /* of units: of the largest |P| that a price can lead to */
+    int tight;     /* least goes by the centred kernel                      */
 } search;
 
 static double cost_of_par(const fenp_run *r)
@@ -45,9 +47,26 @@ static double cost_of_par(const fenp_run *r)
     return fenp_run_minus_conjugates(r, 1.0, &none) - fenp_run_minus_conjugates(r, 1.0, &one);
 }
 
-static double unit_of(const search *s, double primal, double loss)
+static double unit_of(const search *s, double primal) { return fmax(fabs(primal), s->least); }
+
+static void set_least(search *s, double spread)
 {
-    return fmax(fmax(fabs(primal), 1e-12 * loss), s->least);
+    s->least = 1e-9 * s->price * s->price * spread / (4.0 * s->r->lambda);
+}
+
+/* What rows have in common may cancel in g. The pass over all pairs of rows is made where it
+ * may matter. */
+static fen_status tighten(search *s, fen_error *err)
+{
+    const fenp_run *r = s->r;
+    const fenp_sample *sample = r->at.sample;
+    double spread;
+    if (s->tight || !(s->price < 0.0)) return FEN_OK;
+    const fen_status status = fenp_gram_spread(&r->at.kernel, fenp_sample_inputs(sample), sample->w,
+                                               &spread, r->task, err);
+    s->tight = status == FEN_OK;
+    if (s->tight) set_least(s, spread);
+    return status;
 }
 
 /* The solution at par, to a gap that is small for the objective with its price. */
@@ -57,16 +76,22 @@ static fen_status evaluate(search *s, double par, double *psi, fen_error *err)
     *r->par = par;
     r->at.gap = 0.3 * r->gap;
     for (int round = 0; round < 3; round++) {
-        const fen_status status = fenp_run_solve(r, err);
+        fen_status status = fenp_run_solve(r, err);
         if (status != FEN_OK) return status;
         const double norm = fenp_run_norm(r), energy = r->lambda * norm * norm;
         const double loss = fenp_run_loss(r, 1.0);
         const double left = loss + 2.0 * energy - fenp_run_minus_conjugates(r, 1.0, r->at.par);
-        s->unit = unit_of(s, loss + energy + s->price * par, loss);
+        s->unit = unit_of(s, loss + energy + s->price * par);
+        if (s->unit <= s->least) {
+            status = tighten(s, err);
+            if (status != FEN_OK) return status;
+            s->unit = unit_of(s, loss + energy + s->price * par);
+        }
         if (left <= 0.4 * r->gap * s->unit || r->stalled) break;
         r->at.gap *= fmin(0.3 * r->gap * s->unit / left, 0.1);
     }
     *psi = s->price - cost_of_par(r);
+    if (fabs(*psi) <= 64.0 * DBL_EPSILON * fabs(s->price)) *psi = 0.0; /* it is met */
     return FEN_OK;
 }
 
@@ -145,7 +170,7 @@ static void answer(search *s, int *reached)
     const double norm = fenp_run_norm(r), energy = r->lambda * norm * norm;
     const double loss = fenp_run_loss(r, 1.0), primal = loss + energy + s->price * *r->par;
     const double gap = primal - (fenp_run_minus_conjugates(r, 1.0, &none) - energy);
-    const double unit = unit_of(s, primal, loss);
+    const double unit = unit_of(s, primal);
     r->out->gap[0] = unit > 0.0 ? fabs(gap) / unit : fabs(gap);
     *reached = r->out->gap[0] <= r->gap;
 }
@@ -208,6 +233,10 @@ static fen_status narrow(search *s, fen_error *err)
             moved = psi < 0.0 ? (moved > 0 ? moved : 0) + 1 : (moved < 0 ? moved : 0) - 1;
             keep(s->r, psi, psi < 0.0 ? &s->low : &s->high);
         }
+        if (gap_of_zero(s) <= s->r->gap) {
+            const fen_status status = tighten(s, err);
+            if (status != FEN_OK) return status;
+        }
         par = next_par(s, moved, par);
         if (s->low.known && s->high.known && (par <= s->low.par || par >= s->high.par)) break;
     }
@@ -221,8 +250,8 @@ fen_status fenp_run_price(fenp_run *r, double nu, int *reached, fen_error *err)
         fenp_arena_open(&arena, 2 * fenp_kept_bytes(r), "the search for the parameter", err);
     if (status != FEN_OK) return status;
     search s = { .r = r, .price = r->at.loss->price * nu * r->whole };
-    if (s.price < 0.0) s.least = 1e-9 * s.price * s.price * mean_diagonal(r) / (4.0 * r->lambda);
     s.low.at = fenp_kept_open(&arena, r), s.high.at = fenp_kept_open(&arena, r);
+    if (s.price < 0.0) set_least(&s, mean_diagonal(r));
     status = narrow(&s, err);
     answer(&s, reached);
     if (status != FEN_OK) *reached = 0;

@@ -17,6 +17,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "loss/traits.h"
+
 static const double FAR = 750.0; /* exp(-746) is 0 */
 
 static double slope_of(const fenp_target *q, int64_t i, double t)
@@ -265,8 +267,7 @@ static double last_digits(const fenp_problem *problem)
     if (!problem->loss->residual) return 0.0;
     for (int64_t i = 0; i < sample->n; i++)
         if (sample->w[i] > 0.0)
-            sum += sample->w[i] *
-                   problem->loss->value(0.0, 8.0 * DBL_EPSILON * sample->y[i], problem->par);
+            sum += sample->w[i] * fenp_loss_of_digits(problem->loss, sample->y[i], problem->par);
     return (double)sum;
 }
 
