@@ -4,7 +4,8 @@
  *   field that somebody filled by hand. Both end in the same range test, so that they
  *   cannot disagree.
  * Special cases: low = FENP_POSITIVE reads "greater than 0". A word ("auto", "none") may
- *   stand for a value outside the range. A choice that ends in ':' is followed by a
+ *   stand for a value outside the range, which a field may hold and nobody may type: --nu 0
+ *   is a mistake, not "none". A choice that ends in ':' is followed by a
  *   whole number from low to high. Grids have equal ratios, or equal steps that are
  *   rounded to twelve decimals so that 0.1:2.9:29 holds 2 itself; both ends are met. */
 #include <inttypes.h>
@@ -64,12 +65,6 @@ static int stands_for_word(const fenp_option *r, double value)
 static int is_the_word(const fenp_option *r, const char *text)
 {
     return r->words && strcmp(text, r->words) == 0;
-}
-
-/* What was typed: in range, or a 0 where 0 is what the word stands for. */
-static int typed_in_range(const fenp_option *r, double value)
-{
-    return in_range(r, value) || (r->words && value == 0 && r->stands_for == 0);
 }
 
 /* ---- text and choices --------------------------------------------------------- */
@@ -206,8 +201,7 @@ static fen_status parse_whole(const fenp_option *r, const char *text, int64_t *v
 {
     if (is_the_word(r, text))
         *value = (int64_t)r->stands_for;
-    else if (!fenp_parse_int(text, (int64_t)strlen(text), value) ||
-             !typed_in_range(r, (double)*value))
+    else if (!fenp_parse_int(text, (int64_t)strlen(text), value) || !in_range(r, (double)*value))
         return refuse(r, 1, text, err);
     return FEN_OK;
 }
@@ -266,7 +260,7 @@ static fen_status set_real(const fenp_option *r, void *field, const char *text, 
     double value;
     if (is_the_word(r, text))
         value = r->stands_for;
-    else if (!fenp_parse_fraction(text, (int64_t)strlen(text), &value) || !typed_in_range(r, value))
+    else if (!fenp_parse_fraction(text, (int64_t)strlen(text), &value) || !in_range(r, value))
         return refuse(r, 0, text, err);
     *(double *)field = value;
     return FEN_OK;
@@ -294,7 +288,7 @@ static fen_status set_bytes(const fenp_option *r, void *field, const char *text,
                          r->words, text);
     else if (unit)
         value *= pow(1000, (double)(unit - units + 1));
-    if (!is_the_word(r, text) && !typed_in_range(r, value)) return refuse(r, 0, text, err);
+    if (!is_the_word(r, text) && !in_range(r, value)) return refuse(r, 0, text, err);
     *(int64_t *)field = (int64_t)value;
     return FEN_OK;
 }

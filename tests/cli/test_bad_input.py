@@ -138,6 +138,12 @@ class BadOptions(ToolTest):
         self.refuse_option("--memory", "8X", says=["--memory", "8G"])
         self.refuse_option("--tolerance", "abc", says=["--tolerance", "abc"])
 
+    def test_what_a_word_stands_for_cannot_be_typed(self):
+        for name, word in {"nu": "none", "time-limit": "none", "smoothness": "none",
+                           "threads": "auto", "memory": "auto"}.items():
+            self.refuse_option("--" + name, "0",
+                               says=[f"--{name} must be", f'"{word}"', 'not "0"'])
+
     def test_value_forgotten(self):
         self.refuse_option("--lambda", says=["--lambda needs a value"])
 

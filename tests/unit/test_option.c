@@ -119,7 +119,6 @@ static void numbers(void **state)
     assert_true(o.tolerance == 1e-3);
     accepts("threads", "auto", &o);
     assert_int_equal(o.threads, 0);
-    accepts("threads", "0", &o);
     accepts("time-limit", "2.5", &o);
     assert_true(o.time_limit_seconds == 2.5);
     accepts("time-limit", "none", &o);
