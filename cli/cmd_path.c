@@ -27,14 +27,19 @@ static span next_target(const json_t *points, size_t from)
 
 /* ---- for people ------------------------------------------------------------------------ */
 
+/* JSON has null for an infinite objective: no function within a hard tube was found. */
 static void print_point(const json_t *p, char mark, int square)
 {
+    const int feasible = !isnan(json_at(p, "objective"));
+    const double loss = json_at(p, "mean_loss"), score = json_at(p, "score");
     char lambda2[32] = "f = 0";
     if (json_at(p, "norm") > 0) snprintf(lambda2, sizeof lambda2, "%.4g", json_at(p, "lambda2"));
-    printf("%c %7.4g %11.4g %11s %11.5g %11.6g", mark, json_at(p, "power"), json_at(p, "lambda"),
-           lambda2, json_at(p, "norm"), json_at(p, "objective"));
-    double loss = json_at(p, "mean_loss"), score = json_at(p, "score");
-    printf(" %10.5g", square ? sqrt(loss) : loss);
+    printf("%c %7.4g %11.4g ", mark, json_at(p, "power"), json_at(p, "lambda"));
+    if (feasible)
+        printf("%11s %11.5g %11.6g %10.5g", lambda2, json_at(p, "norm"), json_at(p, "objective"),
+               square ? sqrt(loss) : loss);
+    else
+        printf("%11s %11s %11s %10s", "-", "-", "infeasible", "-");
     if (!square) printf(" %7.0f", json_at(p, "support"));
     if (!isnan(score)) printf(" %10.5g", square ? sqrt(score) : score);
     putchar('\n');

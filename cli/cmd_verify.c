@@ -1,5 +1,6 @@
 /* cmd_verify.c -- fenchel verify: the certificate once more, from its definition */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include "report.h"
 
@@ -31,9 +32,20 @@ static int print_json(const fen_certificate *c, int64_t count, int holds, const 
     return json_print(json);
 }
 
+/* An infinite objective is a row outside a hard tube; of its parts some are no numbers. */
+static const char *shown(double value, char out[32])
+{
+    if (isfinite(value))
+        snprintf(out, 32, "%.12g", value);
+    else
+        snprintf(out, 32, isinf(value) ? "infeasible" : "-");
+    return out;
+}
+
 static void print_row(const char *what, double stored, double now)
 {
-    printf("  %-18s %20.12g %20.12g\n", what, stored, now);
+    char text[2][32];
+    printf("  %-18s %20s %20s\n", what, shown(stored, text[0]), shown(now, text[1]));
 }
 
 static void print_target(const fen_model *model, int64_t t, const fen_certificate *now)

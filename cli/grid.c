@@ -33,11 +33,12 @@ int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
     g->at = calloc((size_t)g->count + 1, sizeof *g->at);
     for (int64_t i = 0; g->at && i < g->count; i++) {
         const json_t *entry = json_array_get(array, (size_t)i);
-        double score = json_at(entry, "score"); /* null: beyond what doubles can tell */
+        double score = json_at(entry, "score"); /* null: not tried, or too large */
         g->at[i] =
             (point){ json_at(entry, "gamma"), json_at(entry, "lambda"), json_at(entry, "power"),
                      isnan(score) ? INFINITY : score, json_at(entry, "error_rate") };
         g->classes |= !isnan(g->at[i].error);
+        g->scored += isfinite(score);
         if (isfinite(score) && (g->best < 0 || score < g->at[g->best].score)) g->best = i;
     }
     return g->at != NULL;
@@ -46,6 +47,16 @@ int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
 void grid_free(grid *g) { free(g->at); }
 
 double shown_score(const grid *g, double score) { return g->square ? sqrt(score) : score; }
+
+const char *score_text(const grid *g, double score, char out[32])
+{
+    if (isfinite(score))
+        snprintf(out, 32, "%.6g", shown_score(g, score));
+    else
+        snprintf(out, 32, "-");
+    return out;
+}
+
 double shown_error(const point *p) { return 100 * p->error; }
 
 static int ascending(const void *a, const void *b)

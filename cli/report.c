@@ -112,11 +112,11 @@ static outline outline_of(const grid *g)
 static void choice_row(const grid *g, const outline *o, const point *p)
 {
     int chosen = p == &g->at[g->best];
-    char gamma[32] = "";
+    char gamma[32] = "", score[32];
     if (o->gammas) snprintf(gamma, sizeof gamma, "%.4g", p->gamma);
     printf("%*s%c %12s  %12.4g", LABEL_WIDTH, "", chosen ? '>' : ' ', gamma, p->lambda);
     if (o->powers) printf(" %6.4g", p->power);
-    printf("  %*.6g%s\n", (int)strlen(g->kind), shown_score(g, p->score),
+    printf("  %*s%s\n", (int)strlen(g->kind), score_text(g, p->score, score),
            chosen ? "  <- chosen" : "");
 }
 
@@ -137,18 +137,40 @@ static void choice_table(const grid *g)
     free(o.rows.at);
 }
 
+/* No scores were compared: what was not given follows a rule. */
+static void report_rules(const json_t *model, const fen_options *o)
+{
+    const double gamma = json_at(model, "gamma"); /* NaN: the kernel has none */
+    char rules[256] = "";
+    size_t used = 0;
+    if (o && o->gamma.choice != FEN_GIVEN && !isnan(gamma))
+        used = (size_t)snprintf(rules, sizeof rules, "gamma %.6g by the rule \"mean\"", gamma);
+    if (o && o->smoothness > 0)
+        snprintf(rules + used, sizeof rules - used, "%slambda %.6g and power %.6g by --smoothness",
+                 used ? ", " : "", json_at(model, "lambda"), json_at(model, "power"));
+    else if (o && o->lambda.choice != FEN_GIVEN)
+        snprintf(rules + used, sizeof rules - used, "%slambda %.6g by the rule 1/n",
+                 used ? ", " : "", json_at(model, "lambda"));
+    if (rules[0])
+        report("Chosen", "without scores: %s", rules);
+    else if (o)
+        report("Chosen", "nothing: gamma, lambda and power were given");
+    else
+        report("Chosen", "nothing by scores: gamma, lambda and power were given or by rules");
+}
+
 void report_choice(const json_t *model, const fen_options *o)
 {
     grid g;
     char ends[96];
     if (!grid_read(&g, model, json_text_at(model, "loss"), target_count(model)) || g.best < 0)
-        report("Chosen", "nothing: gamma, lambda and power were fixed");
+        report_rules(model, o);
     else {
         double rows = json_at(model, "score_rows");
         char on[64] = "";
         if (rows > 0 && rows < json_at(model, "n"))
             snprintf(on, sizeof on, " on %.0f of the rows", rows);
-        report("Chosen", "the best of %" PRId64 " by %s%s%s", g.count, g.kind, g.unit, on);
+        report("Chosen", "the best of %" PRId64 " by %s%s%s", g.scored, g.kind, g.unit, on);
         choice_table(&g);
         if (o && grid_ends(&g, o, ends, sizeof ends)) report("", "note: %s", ends);
     }
@@ -191,10 +213,12 @@ static void report_shrinkage(const json_t *model)
 static void report_support(const json_t *model)
 {
     double kept = json_at(model, "support"), rows = json_at(model, "n");
+    const char *parameter =
+        strcmp(json_text_at(model, "loss"), "hinge") == 0 ? "margin" : "epsilon";
     if (json_at(model, "nu") > 0)
         for (int64_t t = 0; t < targets_shown(model); t++)
-            report(t == 0 ? "Found" : "", "%s: the parameter of the loss is %.6g",
-                   target_name(model, t), json_at_target(model, "loss_parameter", t));
+            report(t == 0 ? "Found" : "", "%s: %s %.6g", target_name(model, t), parameter,
+                   json_at_target(model, "loss_parameter", t));
     if (kept < rows)
         report("Support", "%.0f of %.0f rows have a coefficient%s", kept, rows,
                target_count(model) > 1 ? " in some output" : "");
@@ -216,19 +240,19 @@ static int all_within_tolerance(const json_t *model)
     return 1;
 }
 
-/* A number of the certificate; JSON has null for those that are infinite. */
-static double or_infinite(const json_t *model, const char *key, int64_t t)
-{
-    const double value = json_at_target(model, key, t);
-    return isnan(value) ? INFINITY : value;
-}
-
+/* JSON has null for infinities: a primal value is one where a row lies outside a hard tube. */
 static void certificate_row(const json_t *model, int64_t t)
 {
-    printf("%*s%-16.16s %12.7g %12.7g %9.2g  %s\n", LABEL_WIDTH, "", target_name(model, t),
-           or_infinite(model, "primal", t), json_at_target(model, "dual", t),
-           fmax(or_infinite(model, "relative_gap", t), 0), /* below 0 it is rounding */
-           verdict(model, t));
+    const double primal = json_at_target(model, "primal", t);
+    const double dual = json_at_target(model, "dual", t);
+    const double gap = fmax(json_at_target(model, "relative_gap", t), 0); /* below 0: rounding */
+    char number[3][32] = { "infeasible", "-", "-" };
+    if (!isnan(primal)) snprintf(number[0], sizeof number[0], "%.7g", primal);
+    if (!isnan(dual)) snprintf(number[1], sizeof number[1], "%.7g", dual);
+    if (!isnan(json_at_target(model, "relative_gap", t)))
+        snprintf(number[2], sizeof number[2], "%.2g", gap);
+    printf("%*s%-16.16s %12s %12s %9s  %s\n", LABEL_WIDTH, "", target_name(model, t), number[0],
+           number[1], number[2], verdict(model, t));
 }
 
 static int64_t worst_target(const json_t *model)

@@ -12,6 +12,7 @@ typedef struct point { double gamma, lambda, power, score, error; } point; /* NA
 typedef struct grid {
     point  *at;
     int64_t count;
+    int64_t scored;               /* those with a score: others were not tried, or it overflowed */
     int64_t best;                 /* -1: no point has a score */
     char    kind[48];             /* "leave-one-out RMSE" */
     int     square;               /* scores are shown as their roots                   */
@@ -22,6 +23,7 @@ typedef struct grid {
 int  grid_read(grid *g, const json_t *object, const char *loss, int64_t targets);
 void grid_free(grid *g);
 double shown_score(const grid *g, double score);
+const char *score_text(const grid *g, double score, char out[32]);     /* "-": there is none */
 double shown_error(const point *p);            /* in percent */
 double gamma_of(const point *p);
 double lambda_of(const point *p);

@@ -91,10 +91,12 @@ static void print_either_way(const grid *g, const coordinate *across, const coor
 
 static void print_line(const grid *g, const point *p, int powers)
 {
+    char text[32];
     printf("%c %14.5g %14.5g", p == &g->at[g->best] ? '>' : ' ', p->gamma, p->lambda);
     if (powers) printf(" %9.4g", p->power);
-    if (g->classes) printf(" %7.2f%%", shown_error(p));
-    printf("  %.6g\n", shown_score(g, p->score));
+    if (g->classes && isfinite(p->score)) printf(" %7.2f%%", shown_error(p));
+    if (g->classes && !isfinite(p->score)) printf(" %8s", "-");
+    printf("  %s\n", score_text(g, p->score, text));
 }
 
 /* The best point of every value of a coordinate. */

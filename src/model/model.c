@@ -174,16 +174,14 @@ void fenp_approx_print(fenp_approx approx, char out[FENP_APPROX_TEXT])
         snprintf(out, FENP_APPROX_TEXT, "none");
 }
 
-/* "eps (epsilon 0.1)", "hinge (margin free at the price 0.5)" */
+/* "eps (epsilon 0.1)", "hinge (margin free)" */
 static void loss_words(const fen_model *m, char *out, size_t size)
 {
     char number[32];
     size_t used = (size_t)snprintf(out, size, "%s", m->loss->name);
     if (!m->loss->parameter.name || used >= size) return;
     if (m->nu > 0) {
-        fenp_print_short(m->nu, number);
-        snprintf(out + used, size - used, " (%s free at the price %s)", m->loss->parameter.name,
-                 number);
+        snprintf(out + used, size - used, " (%s free)", m->loss->parameter.name);
         return;
     }
     used += (size_t)snprintf(out + used, size - used, " (%s", m->loss->parameter.name);
@@ -195,6 +193,29 @@ static void loss_words(const fen_model *m, char *out, size_t size)
         used += (size_t)snprintf(out + used, size - used, "%s %s", t ? "," : "", number);
     }
     if (used < size) snprintf(out + used, size - used, ")");
+}
+
+/* The help of the loss; for one class with the labels that it has. */
+static void formula_words(const fen_model *m, char *out, size_t size)
+{
+    const char *help = m->loss->help, *labels = strstr(help, ", labels");
+    if (fenp_model_is_one_class(m) && labels)
+        snprintf(out, size, "%.*s, all labels y = +1", (int)(labels - help), help);
+    else
+        snprintf(out, size, "%s", help);
+}
+
+/* What a free parameter costs or earns: ", minus 0.5 margin". The rows of a pair of classes
+ * weigh less than 1, and so does its price. */
+static void price_words(const fen_model *m, char *out, size_t size)
+{
+    const int pairs = m->prep->class_count > 2 && m->output[0].minus >= 0;
+    char number[32];
+    out[0] = '\0';
+    if (!(m->nu > 0)) return;
+    fenp_print_short(m->nu, number);
+    snprintf(out, size, ", %s %s %s%s", m->loss->price < 0 ? "minus" : "plus", number,
+             m->loss->parameter.name, pairs ? " times the weight of the two classes" : "");
 }
 
 /* Appends ", name value" where the kernel has such a parameter. */
@@ -210,14 +231,16 @@ static void parameter(char *out, int64_t size, int used, const char *name, doubl
 void fenp_model_objective(const fen_model *m, char *out, int64_t size)
 {
     const fen_kernel *k = m->kernel.table;
-    char lambda[32], power[32], loss[512];
+    char lambda[32], power[32], loss[512], formula[128], price[128];
     loss_words(m, loss, sizeof loss);
+    formula_words(m, formula, sizeof formula);
+    price_words(m, price, sizeof price);
     fenp_print_short(m->lambda, lambda);
     fenp_print_short(m->power, power);
     snprintf(out, (size_t)size,
-             "%smean of %s loss %s at t = f(x)%s, plus %s ||f||^%s, %s kernel %s",
-             m->prep->weights || m->class_weights ? "weighted " : "", loss, m->loss->help,
-             m->bias ? " + b" : "", lambda, power, k->name, k->help);
+             "%smean of %s loss %s at t = f(x)%s%s, plus %s ||f||^%s, %s kernel %s",
+             m->prep->weights || m->class_weights ? "weighted " : "", loss, formula,
+             m->bias ? " + b" : "", price, lambda, power, k->name, k->help);
     parameter(out, size, k->uses_gamma, "gamma", m->kernel.par.gamma);
     parameter(out, size, k->uses_degree, "degree", m->kernel.par.degree);
     parameter(out, size, k->uses_coef0, "coef0", m->kernel.par.coef0);

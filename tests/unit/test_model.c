@@ -798,7 +798,8 @@ static void a_description_tells_the_classes(void **state)
     assert_string_equal(json_string_value(json_object_get(json, "task")), "one-class");
     assert_true(number(json, "nu") == 0.3 && number(json, "loss_parameter") == 0.75);
     assert_non_null(strstr(json_string_value(json_object_get(json, "objective")),
-                           "(margin free at the price 0.3)"));
+                           "hinge (margin free) loss max(0, margin - y t), all labels y = +1 at "
+                           "t = f(x), minus 0.3 margin, plus "));
     json_decref(json);
     json = described(&some_kinds[9]);
     assert_non_null(strstr(json_string_value(json_object_get(json, "objective")), " 0.1, 0.9)"));

@@ -1,0 +1,78 @@
+"""What reports and messages say, where numbers alone would mislead."""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from tool import ToolTest  # noqa: E402
+
+FIXED = ("--gamma", "0.5", "--lambda", "0.01")
+
+
+class Reports(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.run_tool("generate", "friedman", "--rows", "60", "-o", "data.csv")
+        rows = self.read("data.csv").decode().splitlines()
+        parts = [row.rpartition(",")[0] for row in rows[1:]]
+        for name, labels in (("two", "ab"), ("three", "abc")):
+            self.write(f"{name}.csv", rows[0] + "\n" + "".join(
+                f"{part},{labels[int(10 * float(part.split(',')[0])) % len(labels)]}\n"
+                for part in parts))
+
+    def said(self, *words, **more):
+        return " ".join(self.run_tool(*words, **more).out.split())
+
+    def test_the_objective_names_the_price(self):
+        for words, objective, found in (
+                (("data.csv", "--loss", "eps"), "eps (epsilon free) loss max(0, |y - t| - epsilon) "
+                 "at t = f(x) + b, plus 0.4 epsilon, plus 0.01 ||f||^2", "y: epsilon "),
+                (("two.csv", "--loss", "hinge"), "labels y = -1, +1 at t = f(x) + b, minus 0.4 "
+                 "margin, plus 0.01 ||f||^2", "y: margin "),
+                (("data.csv", "--task", "one-class"), "all labels y = +1 at t = f(x), minus 0.4 "
+                 "margin, plus 0.01 ||f||^2", "one class: margin "),
+                (("three.csv", "--loss", "hinge", "--multiclass", "ovo"),
+                 "minus 0.4 margin times the weight of the two classes", ": margin ")):
+            with self.subTest(words=words):
+                text = self.said("fit", *words, *FIXED, "--nu", "0.4", "-o", "m.fen")
+                self.assertIn(objective, text)
+                self.assertIn(found, text.partition("Found ")[2])
+        self.assertIn("hinge (margin 1) loss", self.said("fit", "two.csv", *FIXED, "--loss",
+                                                         "hinge"))
+
+    def test_what_was_not_tried_is_no_score(self):
+        words = ("data.csv", "--loss", "eps:0.5", "--gamma", "0.1")
+        grid = self.run_tool("select", *words, "--json").json["grid"]
+        tried = sum(point["score"] is not None for point in grid)
+        self.assertLess(tried, len(grid))
+        for text in (self.run_tool("fit", *words).out, self.run_tool("info", "data.fen").out):
+            self.assertIn(f"the best of {tried} by", text)
+            self.assertNotIn("inf", text.partition("Chosen")[2].partition("Objective")[0])
+
+    def test_rules_are_named(self):
+        text = self.said("fit", "data.csv", "--task", "one-class", "--nu", "0.2")
+        self.assertRegex(text, r'without scores: gamma [\d.e-]+ by the rule "mean", lambda '
+                               r'0\.0166667 by the rule 1/n')
+        self.assertIn("given or by rules", self.said("info", "data.fen"))
+        text = self.said("fit", "data.csv", "--gamma", "mean", "--smoothness", "9")
+        self.assertRegex(text, r"lambda [\d.e-]+ and power [\d.e-]+ by --smoothness")
+        self.assertIn("nothing: gamma, lambda and power were given",
+                      self.said("fit", "data.csv", *FIXED))
+
+    def test_a_tube_without_a_function(self):
+        words = ("data.csv", "--loss", "tube:1e-9", "--kernel", "linear", "--lambda")
+        texts = [self.run_tool("fit", *words, "1", code=1).out,
+                 self.run_tool("info", "data.fen").out,
+                 self.run_tool("verify", "data.fen", "data.csv", code=1).out,
+                 self.run_tool("path", *words, "0.1:1:2").out]
+        for text in texts:
+            self.assertIn("infeasible", text)
+            self.assertNotRegex(text, r"\b(nan|inf)\b")
+
+    def test_exit_codes_in_words(self):
+        for text in (self.said("--help"), self.said("--man")):
+            self.assertIn("an iterative fit saves its model so far", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
