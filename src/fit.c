@@ -143,18 +143,19 @@ static int was_ended(const fen_model *m)
     return 0;
 }
 
-/* What classes want besides scores: how many are right, and probabilities. A fit that was
- * ended has no time for the latter. */
+/* What classes want besides scores: probabilities, and how many are right (by those, if there
+ * are any). A fit that was ended has no time for the former. */
 enum { SIGMOID_FOLDS = 5 };
 static fen_status judge_classes(fen_model *m, const fenp_sample *sample, const fen_options *o,
                                 const fenp_strategy *plan, const fenp_task *task, fen_error *err)
 {
     const int over = was_ended(m);
-    fen_status status = fenp_model_train_error(m, sample, over ? NULL : task, err);
-    if (status != FEN_OK || !o->probability || over || strcmp(m->loss->name, "logistic") == 0)
-        return status;
-    m->seed = o->seed;
-    return fenp_sigmoids(m, sample, plan->solver, m->output, task, err);
+    fen_status status = FEN_OK;
+    if (o->probability && !over && strcmp(m->loss->name, "logistic") != 0) {
+        m->seed = o->seed;
+        status = fenp_sigmoids(m, sample, plan->solver, m->output, task, err);
+    }
+    return status == FEN_OK ? fenp_model_train_error(m, sample, over ? NULL : task, err) : status;
 }
 
 fen_status fenp_sigmoids(const fen_model *m, const fenp_sample *sample, const fenp_solver *solver,

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/registry.h"
 #include "base/threads.h"
+#include "promise/laws.h"
 #include "promise/refit.h"
 #include "story.h"
 
@@ -32,7 +33,6 @@ typedef struct search {
     const fenp_sample *sample; /* the rows of this round                    */
     fenp_kernel kernel;
     fenp_score *grid;
-    double *errors; /* of every point: share in the wrong class; NAN: no classes */
     int64_t count, best;
 } search;
 
@@ -41,7 +41,7 @@ typedef struct column {
     fenp_kernel kernel;
     fenp_setting *points; /* count                                     */
     double *scores;       /* targets x count                           */
-    double *errors;       /* count                                     */
+    double *errors;       /* count: NAN where there are no classes     */
     fen_status status;
     fen_error err;
 } column;
@@ -86,9 +86,8 @@ static void record(search *s, const column *c)
     const int count = settings_of(s);
     const int64_t from = s->count, targets = s->sample->targets;
     for (int l = 0; l < count; l++) {
-        s->grid[from + l] =
-            (fenp_score){ c->kernel.par.gamma, c->points[l].lambda, c->points[l].power, 0.0 };
-        s->errors[from + l] = c->errors[l];
+        s->grid[from + l] = (fenp_score){ c->kernel.par.gamma, c->points[l].lambda,
+                                          c->points[l].power, 0.0, c->errors[l] };
     }
     for (int64_t t = 0; t < targets; t++) {
         const double unit = score_unit(s, t);
@@ -117,20 +116,21 @@ static fen_status refit_scores(const search *s, const fenp_problem *problem, col
                               .hurried = s->o->lambda.choice == FEN_AUTO };
     const int64_t room = s->outputs[0].plus >= 0 ? x->targets * count + 1 : 0;
     double *held = room ? fenp_new(room, x->n * (int64_t)sizeof(double)) : NULL;
-    double *row = fenp_new(x->targets, sizeof(double));
     fenp_arena arena = { 0 };
-    fen_status status = row && (held || !room) ? FEN_OK : fenp_no_memory(err, 0, "the scores");
+    fen_status status = held || !room ? FEN_OK : fenp_no_memory(err, 0, "the scores");
     if (status == FEN_OK)
         status = fenp_arena_open(&arena, fenp_scores_refit_bytes(solver, &size, count, how.folds),
                                  "the held-out scores", err);
     if (status == FEN_OK)
         status =
             fenp_scores_refit(&arena, problem, &how, c->points, count, c->scores, held, task, err);
-    if (status == FEN_OK && held) fenp_error_rates(x, s->outputs, held, count, row, c->errors);
+    if (status == FEN_OK && held) {
+        const fenp_classifier by = fenp_classifier_of(s->outputs, x->targets, problem->loss);
+        status = fenp_error_rates(x, &by, held, count, c->errors, err);
+    }
     for (int l = 0; l < count && status == FEN_OK; l++)
         if (isinf(c->scores[l])) c->errors[l] = NAN;
     fenp_arena_close(&arena);
-    free(row);
     free(held);
     return status;
 }
@@ -331,24 +331,20 @@ static fen_status search_grid(search *s, const fenp_sample *all, double *gammas,
     return status;
 }
 
-/* The search itself; errors: see there, belongs to the caller. */
 static fen_status search_best(const fenp_sample *sample, const fen_options *o,
                               const fenp_output *outputs, const fenp_strategy *strategy,
-                              double *gammas, fenp_chosen *chosen, double **errors,
-                              const fenp_task *task, fen_error *err)
+                              double *gammas, fenp_chosen *chosen, const fenp_task *task,
+                              fen_error *err)
 {
     search s = {
         .o = o, .outputs = outputs, .strategy = strategy, .all = sample, .kernel = chosen->kernel
     };
     const int64_t most = (strategy->gammas + MOST_WIDENINGS) * (int64_t)settings_of(&s);
     s.grid = fenp_new(most, sizeof *s.grid);
-    s.errors = fenp_new(most, sizeof *s.errors);
-    fen_status status = s.grid && s.errors
-                            ? search_grid(&s, sample, gammas, strategy->gammas, task, err)
-                            : fenp_no_memory(err, 0, "the grid");
+    fen_status status = s.grid ? search_grid(&s, sample, gammas, strategy->gammas, task, err)
+                               : fenp_no_memory(err, 0, "the grid");
     if (status != FEN_OK) {
         free(s.grid);
-        free(s.errors);
         return status;
     }
     const fenp_score *best = &s.grid[s.best];
@@ -359,7 +355,6 @@ static fen_status search_best(const fenp_sample *sample, const fen_options *o,
         .rows = strategy->rows, .score = best->score, .count = s.count, .grid = s.grid
     };
     strncpy(chosen->selection.kind, o->select, sizeof chosen->selection.kind - 1);
-    *errors = s.errors;
     return FEN_OK;
 }
 
@@ -367,7 +362,7 @@ static fen_status search_best(const fenp_sample *sample, const fen_options *o,
 static fen_status choose(const fenp_sample *sample, const fen_options *o,
                          const fenp_output *outputs, const fen_kernel *kernel,
                          const fenp_strategy *strategy, int always, fenp_chosen *out,
-                         double **errors, const fenp_task *task, fen_error *err)
+                         const fenp_task *task, fen_error *err)
 {
     double gammas[MOST_GAMMAS], powers[FEN_VALUES_MAX];
     fenp_chosen chosen = { .kernel = { kernel, { 0.0, o->degree, o->coef0 } } };
@@ -375,7 +370,7 @@ static fen_status choose(const fenp_sample *sample, const fen_options *o,
     if (status != FEN_OK) return status;
     chosen.kernel.par.gamma = gammas[0];
     if (always || strategy->gammas > 1 || strategy->lambdas > 1 || strategy->powers > 1)
-        status = search_best(sample, o, outputs, strategy, gammas, &chosen, errors, task, err);
+        status = search_best(sample, o, outputs, strategy, gammas, &chosen, task, err);
     else {
         fenp_list_powers(o, powers);
         chosen.power = powers[0];
@@ -389,31 +384,14 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fe
                        const fen_kernel *kernel, const fenp_strategy *strategy, fenp_chosen *out,
                        const fenp_task *task, fen_error *err)
 {
-    double *errors = NULL;
-    const fen_status status =
-        choose(sample, o, outputs, kernel, strategy, 0, out, &errors, task, err);
-    free(errors);
-    return status;
+    return choose(sample, o, outputs, kernel, strategy, 0, out, task, err);
 }
 
 /* ---- fen_select: the table itself ------------------------------------------------------ */
 
-/* Error rates beside the scores of the points. */
-static int add_errors(json_t *out, const fenp_chosen *chosen, const double *errors)
-{
-    json_t *grid = json_object_get(out, "grid");
-    int failed = 0;
-    for (int64_t i = 0; i < chosen->selection.count; i++)
-        failed |=
-            !isnan(errors[i]) && json_object_set_new(json_array_get(grid, (size_t)i), "error_rate",
-                                                     fenp_json_number(errors[i]));
-    return failed;
-}
-
 /* NULL: no memory */
 static json_t *table_json(const fenp_sample *sample, const fen_options *o,
-                          const fenp_output *outputs, const fenp_chosen *chosen,
-                          const double *errors)
+                          const fenp_output *outputs, const fenp_chosen *chosen)
 {
     json_t *out =
         json_pack("{s:I, s:I, s:I, s:b, s:s, s:s}", "n", (json_int_t)sample->n, "d",
@@ -423,7 +401,7 @@ static json_t *table_json(const fenp_sample *sample, const fen_options *o,
         json_object_set_new(out, "gamma", fenp_json_number(chosen->kernel.par.gamma)) |
         json_object_set_new(out, "lambda", fenp_json_number(chosen->lambda)) |
         json_object_set_new(out, "power", fenp_json_number(chosen->power)) |
-        fenp_selection_json(out, &chosen->selection) | add_errors(out, chosen, errors);
+        fenp_selection_json(out, &chosen->selection);
     if (!failed) return out;
     json_decref(out);
     return NULL;
@@ -437,7 +415,6 @@ static fen_status select_sample(const fenp_sample *sample, const fen_options *o,
     const fenp_size size = fenp_size_of(sample, o);
     fenp_strategy strategy;
     fenp_chosen chosen = { 0 };
-    double *errors = NULL;
     if (outputs[0].column < 0)
         return fenp_fail(err, FEN_BAD_CALL, "one class has no held-out score to select by");
     fen_status status =
@@ -445,10 +422,9 @@ static fen_status select_sample(const fenp_sample *sample, const fen_options *o,
     if (status == FEN_OK) status = fenp_strategy_fits(&strategy, o, &size, err);
     if (status == FEN_OK) status = fenp_check_kernel(kernel, sample, err);
     if (status == FEN_OK)
-        status = choose(sample, o, outputs, kernel, &strategy, 1, &chosen, &errors, task, err);
+        status = choose(sample, o, outputs, kernel, &strategy, 1, &chosen, task, err);
     if (status == FEN_OK)
-        status = fenp_json_text(table_json(sample, o, outputs, &chosen, errors), json, err);
-    free(errors);
+        status = fenp_json_text(table_json(sample, o, outputs, &chosen), json, err);
     free(chosen.selection.grid);
     return status;
 }

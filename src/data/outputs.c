@@ -61,17 +61,15 @@ static fen_status check_labels(const fenp_prep *prep, const fen_options *o,
     const char *name = choice->loss->name;
     if (o->probability && !prep->class_count)
         return fenp_fail(err, FEN_BAD_CALL, "--probability is for classes; see --task");
-    if (prep->class_count && choice->count > 1)
+    if (prep->class_count && choice->loss->labels == FEN_SIGNS && choice->count > 1)
         return fenp_fail(err, FEN_BAD_CALL,
                          "several parameters of the %s loss are for targets that are numbers, not "
                          "for classes; give one",
                          name);
-    if (prep->class_count > 2 && strcmp(o->multiclass, "ovo") == 0 &&
-        choice->loss->labels != FEN_SIGNS)
+    if (prep->class_count > 2 && strcmp(o->multiclass, "ovo") == 0 && strcmp(name, "square") == 0)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--multiclass ovo needs a loss of classes (hinge, sqhinge, logistic), not "
-                         "%s; or use ovr",
-                         name);
+                         "square; or use ovr");
     return FEN_OK;
 }
 
@@ -174,6 +172,7 @@ static fen_status weigh(const double *weights, fenp_sample *sample, fen_error *e
     for (int64_t i = 0; i < sample->n; i++)
         sample->w[i] = (double)(sample->w[i] * weights[(int64_t)sample->y[i]] / sum);
     sample->weight_sum *= (double)sum;
+    sample->class_weights = weights;
     return FEN_OK;
 }
 
@@ -266,6 +265,7 @@ fen_status fenp_outputs_make(const fenp_prep *prep, const fen_options *o,
     if (status != FEN_OK || !weights) {
         free(by_class);
         by_class = NULL;
+        sample->class_weights = NULL;
     }
     if (status != FEN_OK) {
         free(made);

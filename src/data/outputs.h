@@ -17,6 +17,9 @@ typedef struct fenp_output {
                                   0, 0: there is none                                   */
 } fenp_output;
 
+static inline int fenp_has_sigmoid(const fenp_output *o)
+{ return o->sigmoid[0] != 0.0 || o->sigmoid[1] != 0.0; }
+
 /* fenp_parse_loss with what the task and --nu ask of it: one-class means hinge, and auto with a
  * price eps or hinge. */
 fen_status fenp_choose_loss(const fenp_prep *prep, const fen_options *o, fenp_loss_choice *out,

@@ -19,6 +19,9 @@ typedef struct fenp_sample {
     double  weight_sum; /* sum of the weights as written (n without weights)          */
     uint64_t hash;      /* of the raw rows that were used                             */
     int64_t dropped_missing, dropped_weightless;   /* rows left out, and why          */
+    const double *class_weights; /* that w contains; NULL: all 1. Borrowed from where the
+                                    outputs are kept                                  */
+    const char *title;  /* where the rows are from, for messages; borrowed from the table */
 } fenp_sample;
 fenp_sample *fenp_sample_new(int64_t n, int64_t p, int64_t targets);    /* NULL: no memory */
 void         fenp_sample_free(fenp_sample *sample);

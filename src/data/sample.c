@@ -22,6 +22,7 @@ fenp_sample *fenp_sample_new(int64_t n, int64_t p, int64_t targets)
     if (!s) return NULL;
     const int64_t row = fenp_bytes(p, 1, sizeof(double));
     s->n = n, s->p = p, s->targets = targets;
+    s->title = "the rows";
     s->x = row < 0 ? NULL : fenp_new(n, row);
     s->y = fenp_new(n, targets * (int64_t)sizeof(double));
     s->w = fenp_new(n, sizeof(double));
@@ -52,6 +53,7 @@ static void copy_rows(const fenp_sample *from, const int64_t *row, int square, f
     }
     for (int64_t i = 0; i < to->n; i++) to->w[i] /= sum;
     to->weight_sum = from->weight_sum * sum;
+    to->class_weights = from->class_weights;
 }
 
 fen_status fenp_sample_part(const fenp_sample *from, int64_t rows, uint64_t seed, int square,

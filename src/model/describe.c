@@ -129,7 +129,7 @@ static json_t *label(const fen_model *m, int64_t k)
 static json_t *output_entry(const fen_model *m, int64_t t)
 {
     const fenp_output *o = &m->output[t];
-    const int fitted = o->sigmoid[0] != 0.0 || o->sigmoid[1] != 0.0;
+    const int fitted = fenp_has_sigmoid(o);
     json_t *entry = json_object(), *sigmoid = fitted ? json_array() : json_null();
     int failed = json_object_set_new(entry, "target",
                                      o->column < 0 ? json_null()
@@ -210,6 +210,20 @@ static int set_origin(json_t *out, const fen_model *m)
            set_text(out, "hash", hash) | set_text(out, "version", FEN_VERSION);
 }
 
+/* Of classes alone. */
+static int set_error(json_t *out, const fenp_score *of)
+{
+    return isnan(of->error) ? 0 : set_number(out, "error_rate", of->error);
+}
+
+static const fenp_score *best_of(const fenp_selection *s)
+{
+    const fenp_score *best = NULL;
+    for (int64_t i = 0; i < s->count; i++)
+        if (!best || s->grid[i].score < best->score) best = &s->grid[i];
+    return best;
+}
+
 static json_t *grid(const fenp_selection *s)
 {
     json_t *array = json_array();
@@ -219,7 +233,7 @@ static json_t *grid(const fenp_selection *s)
         failed = set_number(point, "gamma", s->grid[i].gamma) |
                  set_number(point, "lambda", s->grid[i].lambda) |
                  set_number(point, "power", s->grid[i].power) |
-                 set_number(point, "score", s->grid[i].score);
+                 set_number(point, "score", s->grid[i].score) | set_error(point, &s->grid[i]);
         failed |= json_array_append_new(array, point);
     }
     return unless(failed, array);
@@ -228,8 +242,10 @@ static json_t *grid(const fenp_selection *s)
 int fenp_selection_json(json_t *out, const fenp_selection *s)
 {
     if (!s->kind[0]) return 0;
-    return set_number(out, "score", s->score) | set_text(out, "score_kind", s->kind) |
-           set_integer(out, "score_rows", s->rows) | json_object_set_new(out, "grid", grid(s));
+    const fenp_score *best = best_of(s);
+    return set_number(out, "score", s->score) | (best ? set_error(out, best) : 0) |
+           set_text(out, "score_kind", s->kind) | set_integer(out, "score_rows", s->rows) |
+           json_object_set_new(out, "grid", grid(s));
 }
 
 static json_t *target_name(const fen_model *m, int64_t t)

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "model/file.h"
+#include "solver/solver.h"
 
 /* The numbers of a certificate; the verdict behind them is a word of the metadata. */
 enum { CERTIFICATE_BYTES = FENP_CERTIFICATE_NUMBERS * sizeof(double) };
@@ -62,7 +63,9 @@ fen_status fenp_file_open(const fen_model *m, fenp_file_size size, fenp_file *fi
     vector(file, "prepare.center", inputs, file->center, 1);
     vector(file, "prepare.scale", inputs, file->scale, 1);
     matrix(file, "certificate", m->targets, FENP_CERTIFICATE_NUMBERS, file->certificate, 0);
-    matrix(file, "selection.grid", m->selection.count, 4, (double *)m->selection.grid, 0);
+    matrix(file, "selection.grid", m->selection.count,
+           size.before ? FENP_SCORE_NUMBERS_BEFORE : FENP_SCORE_NUMBERS,
+           (double *)m->selection.grid, 0);
     return FEN_OK;
 }
 
@@ -106,8 +109,20 @@ void fenp_file_take(fenp_file *file, const fen_model *m)
     for (int64_t k = 0; file->support && k < m->kept; k++) file->support[k] = (double)m->support[k];
 }
 
+/* Rows of four numbers become rows of five, from the last one on. */
+static void spread_grid(fenp_selection *s)
+{
+    enum { FROM = FENP_SCORE_NUMBERS_BEFORE };
+    const double *four = (const double *)s->grid;
+    for (int64_t i = s->count - 1; i >= 0; i--) {
+        const double *at = four + FROM * i;
+        s->grid[i] = (fenp_score){ at[0], at[1], at[2], at[3], NAN };
+    }
+}
+
 void fenp_file_give(const fenp_file *file, fen_model *m)
 {
+    if (file->size.before) spread_grid(&m->selection);
     for (int64_t t = 0; t < m->targets; t++)
         memcpy(&m->certificate[t], file->certificate + FENP_CERTIFICATE_NUMBERS * t,
                CERTIFICATE_BYTES);
@@ -164,6 +179,49 @@ static int are_numbers(const fen_model *m)
     return 1;
 }
 
+/* Of the loss and the labels: classes have signs, or squares that stand for them. */
+static int suits_classes(const fen_loss *loss)
+{
+    return loss->labels == FEN_SIGNS || strcmp(loss->name, "square") == 0;
+}
+
+static int are_distinct(char **names, int64_t count)
+{
+    for (int64_t k = 1; k < count; k++)
+        for (int64_t j = 0; j < k; j++)
+            if (strcmp(names[j], names[k]) == 0) return 0;
+    return 1;
+}
+
+/* All outputs have a sigmoid that does not fall with the score, or none has one. */
+static int are_sigmoids(const fen_model *m)
+{
+    const int given = fenp_has_sigmoid(&m->output[0]);
+    const int allowed = m->prep->class_count > 0 && strcmp(m->loss->name, "logistic") != 0;
+    for (int64_t t = 0; t < m->targets; t++)
+        if (fenp_has_sigmoid(&m->output[t]) != given || m->output[t].sigmoid[0] > 0.0) return 0;
+    return allowed || !given;
+}
+
+/* A solver that is known must be one for this problem; sigmoids are refitted by it. */
+static int is_method(const fen_model *m)
+{
+    const fenp_solver *solver = fenp_find_solver(m->method);
+    if (!solver) return !fenp_has_sigmoid(&m->output[0]);
+    const fenp_size size = {
+        m->n, m->p, solver->iterative ? 1 : m->targets, m->bias, solver->iterative ? 2.0 : m->power,
+        0
+    };
+    return solver->accepts(m->loss, m->kernel.table, &size);
+}
+
+static const char *class_objection(const fen_model *m)
+{
+    if (!suits_classes(m->loss)) return "the loss is not one of classes";
+    if (!are_distinct(m->prep->classes, m->prep->class_count)) return "two classes have one label";
+    return are_classes(m) ? NULL : "the outputs are not those of the classes";
+}
+
 const char *fenp_file_objection(const fenp_file *file, const fen_model *m)
 {
     const fenp_output *first = m->output;
@@ -176,11 +234,12 @@ const char *fenp_file_objection(const fenp_file *file, const fen_model *m)
     if (m->class_weights && (file->size.classes != m->prep->class_count ||
                              !are_weights(m->class_weights, file->size.classes)))
         return "the class weights are not positive numbers, one for each class";
+    if (!are_sigmoids(m)) return "the sigmoids are not those of classes";
+    if (!is_method(m)) return "the method is not one for the loss";
     if (m->prep->targets == 0)
         return m->targets == 1 && first->column == -1 && first->plus == -1 && first->minus == -1
                    ? NULL
                    : "the outputs are not those of one class";
-    if (m->prep->class_count > 0)
-        return are_classes(m) ? NULL : "the outputs are not those of the classes";
+    if (m->prep->class_count > 0) return class_objection(m);
     return are_numbers(m) ? NULL : "the outputs are not those of the targets";
 }

@@ -9,7 +9,9 @@
 #define FENP_FORMAT        FENP_FORMAT_FAMILY "3"
 #define FENP_FORMAT_BEFORE FENP_FORMAT_FAMILY "2"    /* no outputs, no support: read still */
 
-_Static_assert(sizeof(fenp_score) == 4 * sizeof(double), "the grid is an array of doubles");
+enum { FENP_SCORE_NUMBERS = 5, FENP_SCORE_NUMBERS_BEFORE = 4 };   /* no error rate in format 2 */
+_Static_assert(sizeof(fenp_score) == FENP_SCORE_NUMBERS * sizeof(double),
+               "the grid is an array of doubles");
 
 typedef struct fenp_array {
     const char *name;

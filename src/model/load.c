@@ -236,23 +236,34 @@ static fen_status make_exact(const fenp_tensors *in, fen_model **model, fen_erro
     return status == FEN_OK ? make_room(weights, &m->weights, err) : status;
 }
 
+static int is_before(const fenp_tensors *in)
+{
+    return strcmp(fenp_metadata(in, "format"), FENP_FORMAT_BEFORE) == 0;
+}
+
+static int64_t score_numbers(const fenp_tensors *in)
+{
+    return is_before(in) ? FENP_SCORE_NUMBERS_BEFORE : FENP_SCORE_NUMBERS;
+}
+
 static fen_status make_model(const fenp_tensors *in, fen_model **model, fen_error *err)
 {
     const fenp_tensor *grid = fenp_tensor_find(in, "selection.grid");
     const fenp_tensor *tangents = fenp_tensor_find(in, "tangents");
-    double *scores = NULL;
     fen_status status = fenp_tensor_find(in, "frequencies") ? make_features(in, model, err)
                                                             : make_exact(in, model, err);
     if (status != FEN_OK) return status;
     fen_model *m = *model;
+    if (grid && grid->shape[1] != score_numbers(in))
+        return fenp_damaged(in, grid->name, "does not have the columns of a table of scores", err);
     m->selection.count = grid ? grid->shape[0] : 0;
     m->tangent_count = tangents ? tangents->shape[0] / m->targets : 0;
     status = make_room(tangents, &m->tangents, err);
     if (status == FEN_OK)
         status = make_room(fenp_tensor_find(in, "class_weights"), &m->class_weights, err);
-    if (status == FEN_OK) status = make_room(grid, &scores, err);
-    m->selection.grid = (fenp_score *)scores;
-    return status;
+    if (status != FEN_OK || !grid) return status;
+    m->selection.grid = fenp_new(grid->shape[0], sizeof *m->selection.grid);
+    return m->selection.grid ? FEN_OK : fenp_no_memory(err, grid->to - grid->from, grid->name);
 }
 
 /* Rows, weights, features or neither: as the kernel wants it. */
@@ -322,7 +333,8 @@ static fen_status read_preparation(const fenp_tensors *in, const fenp_file *file
         m->prep->precomputed != (m->kernel.table->basis == FEN_PRECOMPUTED))
         return fenp_damaged(in, "preparation", "contradicts the arrays", err);
     const char *objection = fenp_file_objection(file, m);
-    return objection ? fenp_damaged(in, "the file:", objection, err) : FEN_OK;
+    return objection ? fenp_fail(err, FEN_BAD_DATA, "%s: damaged: %s", in->path, objection)
+                     : FEN_OK;
 }
 
 /* --- the model --------------------------------------------------------------------- */
@@ -332,7 +344,7 @@ static fen_status read_model(const fenp_tensors *in, fen_model *m, fenp_file *fi
     const fenp_tensor *fill = fenp_tensor_find(in, "prepare.fill");
     const fenp_tensor *weights = fenp_tensor_find(in, "class_weights");
     const fenp_file_size size = { fill ? fill->shape[0] : 0, weights ? weights->shape[0] : 0,
-                                  strcmp(fenp_metadata(in, "format"), FENP_FORMAT_BEFORE) == 0 };
+                                  is_before(in) };
     fen_status status = fenp_file_open(m, size, file, err);
     if (status == FEN_OK) status = check_shapes(in, file, err);
     for (int i = 0; status == FEN_OK && i < file->count; i++)

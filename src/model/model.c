@@ -155,7 +155,7 @@ int fen_model_has_probabilities(const fen_model *model)
 {
     int given = strcmp(model->loss->name, "logistic") == 0;
     for (int64_t t = 0; t < model->targets && !given; t++)
-        given = model->output[t].sigmoid[0] != 0.0 || model->output[t].sigmoid[1] != 0.0;
+        given = fenp_has_sigmoid(&model->output[t]);
     return given && model->prep->class_count > 0;
 }
 

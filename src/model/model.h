@@ -11,7 +11,10 @@
 #include "data/outputs.h"
 
 /* One line of the selection table. */
-typedef struct fenp_score { double gamma, lambda, power, score; } fenp_score;
+typedef struct fenp_score {
+    double gamma, lambda, power, score;
+    double error;                 /* share of held-out rows in a wrong class; NaN: none */
+} fenp_score;
 
 /* How gamma, lambda and power were chosen. */
 typedef struct fenp_selection {

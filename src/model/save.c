@@ -75,8 +75,7 @@ static int put_seed(json_t *metadata, const fen_model *m)
 {
     char seed[32];
     int used = m->frequencies != NULL;
-    for (int64_t t = 0; t < m->targets && !used; t++)
-        used = m->output[t].sigmoid[0] != 0.0 || m->output[t].sigmoid[1] != 0.0;
+    for (int64_t t = 0; t < m->targets && !used; t++) used = fenp_has_sigmoid(&m->output[t]);
     if (!used) return 0;
     snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
     return put_text(metadata, "seed", seed);

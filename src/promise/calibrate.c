@@ -2,41 +2,52 @@
  *
  * Method: the problem is solved how->folds times with a fold left out, all on one kernel matrix
  *   and warm-started; every row is scored by the solution that did not see it, and the sigmoid
- *   of platt.c is fitted to those scores, with the weights as they were written.
- * Special cases: 0, 0 means "no sigmoid" in an output, so that a fair coin is written with a B
- *   that is next to nothing.
+ *   of platt.c is fitted to those scores, with the weights as they were written, but such that
+ *   they sum to the number of rows at least: a row of weight 2 is that row twice, while weights
+ *   of small sum (0.001, or shares) are not fewer rows.
+ * Special cases: fewer rows than folds: one row at a time. A sigmoid that falls with the score
+ *   says that scores are worth nothing: it is cut to slope 0, so that no answer is turned
+ *   round. 0, 0 means "no sigmoid" in an output, so that a fair coin is written with a B that
+ *   is next to nothing.
  * Cost: folds refits and targets x n numbers. */
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
 #include "promise/calibrate.h"
 #include "promise/platt.h"
 
-static fen_status fit_all(const fenp_sample *sample, const double *held, double *weights,
+static fen_status fit_all(const fenp_sample *sample, double *held, double *weights,
                           fenp_output *outputs, fen_error *err)
 {
+    const int64_t n = sample->n;
+    const double sum = fmax(sample->weight_sum, (double)n);
     fen_status status = FEN_OK;
-    for (int64_t i = 0; i < sample->n; i++) weights[i] = sample->w[i] * sample->weight_sum;
+    for (int64_t i = 0; i < n; i++) weights[i] = sample->w[i] * sum;
     for (int64_t t = 0; t < sample->targets && status == FEN_OK; t++) {
-        double *sigmoid = outputs[t].sigmoid;
-        status = fenp_platt_fit(held + t * sample->n, sample->y + t * sample->n, weights, sample->n,
-                                sigmoid, err);
+        double *sigmoid = outputs[t].sigmoid, *scores = held + t * n;
+        status = fenp_platt_fit(scores, sample->y + t * n, weights, n, sigmoid, err);
+        if (status == FEN_OK && sigmoid[0] > 0.0) {
+            memset(scores, 0, (size_t)n * sizeof *scores);
+            status = fenp_platt_fit(scores, sample->y + t * n, weights, n, sigmoid, err);
+        }
         if (sigmoid[0] == 0.0 && sigmoid[1] == 0.0) sigmoid[1] = DBL_MIN;
     }
     return status;
 }
 
-/* One that can refit: how's own, or the first that does this loss. */
+/* One that can refit this loss: how's own, or the first. */
 static const fenp_solver *refitting(const fenp_problem *problem, const fenp_solver *own,
                                     const fenp_size *size)
 {
     const fenp_size one = { size->n, size->p, 1, size->bias, 2.0, 0 };
-    if (own->iterative) return own;
-    for (int i = 0; fenp_solvers[i]; i++)
-        if (fenp_solvers[i]->iterative &&
-            fenp_solvers[i]->accepts(problem->loss, problem->kernel.table, &one))
-            return fenp_solvers[i];
+    for (int i = -1; i < 0 || fenp_solvers[i]; i++) {
+        const fenp_solver *solver = i < 0 ? own : fenp_solvers[i];
+        if (solver->iterative && solver->accepts(problem->loss, problem->kernel.table, &one))
+            return solver;
+    }
     return NULL;
 }
 
@@ -49,6 +60,7 @@ fen_status fenp_calibrate(const fenp_problem *problem, const fenp_refits *how, f
     const int64_t bytes = fenp_bytes(s->targets + 1, s->n + 1, sizeof(double));
     fenp_refits refits = *how;
     refits.solver = refitting(problem, how->solver, &size);
+    if (refits.folds > s->n) refits.folds = 0;
     if (!refits.solver)
         return fenp_fail(err, FEN_BAD_CALL, "no engine can refit the %s loss for --probability",
                          problem->loss->name);

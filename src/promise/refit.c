@@ -391,39 +391,3 @@ fen_status fenp_scores_refit(fenp_arena *arena, const fenp_problem *problem, con
     fenp_threads_widen(narrowed);
     return status;
 }
-
-/* ---- classes -------------------------------------------------------------------------------- */
-
-static int64_t own_class(const fenp_sample *x, const fenp_output *outputs, int64_t row)
-{
-    for (int64_t t = 0; t < x->targets; t++) {
-        const double y = x->y[t * x->n + row];
-        if (y > 0.0) return outputs[t].plus;
-        if (y < 0.0 && outputs[t].minus >= 0) return outputs[t].minus;
-    }
-    return -1;
-}
-
-static int64_t class_count(const fenp_output *outputs, int64_t count)
-{
-    int64_t last = 0;
-    for (int64_t t = 0; t < count; t++) {
-        if (outputs[t].plus > last) last = outputs[t].plus;
-        if (outputs[t].minus > last) last = outputs[t].minus;
-    }
-    return last + 1;
-}
-
-void fenp_error_rates(const fenp_sample *x, const fenp_output *outputs, const double *held,
-                      int64_t count, double *row, double *errors)
-{
-    const int64_t n = x->n, classes = class_count(outputs, x->targets);
-    for (int64_t l = 0; l < count; l++) {
-        errors[l] = 0.0;
-        for (int64_t i = 0; i < n; i++) {
-            for (int64_t t = 0; t < x->targets; t++) row[t] = held[(t * count + l) * n + i];
-            const int64_t decided = fenp_outputs_decide(outputs, x->targets, classes, row);
-            if (decided != own_class(x, outputs, i)) errors[l] += x->w[i];
-        }
-    }
-}

@@ -30,8 +30,4 @@ int64_t    fenp_scores_refit_bytes(const fenp_solver *solver, const fenp_size *s
 fen_status fenp_scores_refit(fenp_arena *arena, const fenp_problem *problem,
                              const fenp_refits *how, const fenp_setting *points, int64_t count,
                              double *scores, double *held, const fenp_task *task, fen_error *err);
-/* errors: count, the weight of the rows that held puts in a class other than their own. row:
- * room for one number per target. */
-void       fenp_error_rates(const fenp_sample *sample, const fenp_output *outputs,
-                            const double *held, int64_t count, double *row, double *errors);
 #endif

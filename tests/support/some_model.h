@@ -167,14 +167,18 @@ static inline fen_model *some_model(const some_kind *kind)
     m->lambda = 1e-3 / 3, m->power = 2, m->tolerance = 1e-6, m->bias = kind->bias;
     m->hash = 0xfedcba9876543210u;
     m->seconds = 0.125;
-    snprintf(m->method, sizeof m->method, "cholesky");
+    snprintf(m->method, sizeof m->method, "%s",
+             strcmp(kind->loss, "square") == 0     ? "cholesky"
+             : strcmp(kind->loss, "logistic") == 0 ? "newton"
+                                                   : "block");
     snprintf(m->note, sizeof m->note, "1 column left out (zone): \"constant\"\n");
     some_outputs(m, kind);
     some_arrays(m, kind);
     if (kind->selected) {
         m->selection = (fenp_selection){ "kfold:10", 4, 0.75, 3, fenp_new(3, sizeof(fenp_score)) };
         for (int i = 0; i < 3; i++)
-            m->selection.grid[i] = (fenp_score){ 0.1 * i, 1e-3, 2, i == 2 ? INFINITY : 0.75 + i };
+            m->selection.grid[i] = (fenp_score){ 0.1 * i, 1e-3, 2, i == 2 ? INFINITY : 0.75 + i,
+                                                 m->prep->class_count ? 0.1 * i : NAN };
     }
     return m;
 }

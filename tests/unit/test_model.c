@@ -133,7 +133,7 @@ static void same_model(const fen_model *a, const fen_model *b)
     assert_string_equal(a->selection.kind, b->selection.kind);
     assert_int_equal(a->selection.rows, b->selection.rows);
     assert_int_equal(a->selection.count, b->selection.count);
-    same_array((double *)a->selection.grid, (double *)b->selection.grid, 4 * a->selection.count);
+    same_array((double *)a->selection.grid, (double *)b->selection.grid, 5 * a->selection.count);
     assert_string_equal(a->method, b->method);
     assert_string_equal(a->note, b->note);
 }
@@ -464,6 +464,11 @@ static void no_targets(json_t *h)
     prepare_anew(h, "classes", NULL);
 }
 
+static void equal_labels(json_t *h) { prepare_anew(h, "classes", json_pack("[s,s]", "a", "a")); }
+static void loss_of_numbers(json_t *h) { set(h, "loss", "eps"); }
+static void other_loss(json_t *h) { set(h, "loss", "logistic"); }
+static void other_method(json_t *h) { set(h, "method", "newton"); }
+
 static void damaged_classes_are_refused(void **state)
 {
     (void)state;
@@ -476,13 +481,17 @@ static void damaged_classes_are_refused(void **state)
         { few_rows, "damaged: rows" },
         { rows_below_the_support, "not an ascending list of rows" },
         { minus_nu, "damaged: nu" },
-        { as_before, "holds an array that such a model lacks" },
+        { as_before, "damaged: selection.grid" },
         { precomputed_support, "damaged: support" },
         { one_label, "two to 1000" },
         { three_labels, "not those of the classes" },
         { number_label, "a class is not a text" },
         { no_counts, "counted by classes" },
         { no_targets, "two to 1000" },
+        { equal_labels, "two classes have one label" },
+        { loss_of_numbers, "not one of classes" },
+        { other_loss, "the method is not one for the loss" },
+        { other_method, "the method is not one for the loss" },
     };
     fen_error err;
     assert_int_equal(load_edited(&some_kinds[SOME_TWO], nothing, &err), FEN_OK);
@@ -533,6 +542,9 @@ static void changed_outputs_are_refused(void **state)
         { SOME_TWO, "support", 0, -1, "ascending" },
         { SOME_PAIRS, "outputs", 1, 2, "not those of the classes" },
         { SOME_PAIRS, "outputs", 2, -1, "not those of the classes" },
+        { SOME_PAIRS, "outputs", 4, 1.5, "sigmoids" }, /* falls with the score */
+        { SOME_PAIRS, "outputs", 10, 0, "sigmoids" },  /* there is one of two  */
+        { 6, "outputs", 4, -1, "sigmoids" },           /* logistic has its own */
         { SOME_PAIRS, "class_weights", 0, 0, "class weights" },
         { SOME_PAIRS, "class_weights", 1, -2, "class weights" },
         { 6, "outputs", 1, 1, "not those of the classes" },

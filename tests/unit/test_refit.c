@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "base/registry.h"
 #include "base/threads.h"
+#include "promise/laws.h"
 #include "promise/refit.h"
 #include "solver/descend.h"
 
@@ -345,14 +346,15 @@ static void error_rates_count_rows_in_wrong_classes(void **state)
     fenp_output outputs[3];
     int64_t classes[N];
     fenp_sample *s = three_classes(outputs, classes);
-    double held[3 * N], row[3], rate, wrong = 0.0;
+    double held[3 * N], rate, wrong = 0.0;
     for (int64_t i = 0; i < N; i++) {
         const int64_t said = i % 5 == 0 ? (classes[i] + 1) % 3 : classes[i];
         wrong += said != classes[i] ? s->w[i] : 0.0;
         for (int t = 0; t < 3; t++)
             held[t * N + i] = said == outputs[t].plus ? 1.0 : said == outputs[t].minus ? -1.0 : 0.2;
     }
-    fenp_error_rates(s, outputs, held, 1, row, &rate);
+    const fenp_classifier by = fenp_classifier_of(outputs, 3, fenp_find_loss("hinge"));
+    assert_int_equal(fenp_error_rates(s, &by, held, 1, &rate, NULL), FEN_OK);
     assert_near(rate, wrong, 1e-12);
     fenp_sample_free(s);
 }
