@@ -106,8 +106,8 @@ const fenp_solver *fenp_pick_solver(const fen_options *o, const fen_kernel *kern
     const fenp_solver *named = fenp_find_solver(o->engine), *found = NULL;
     if (named) {
         if (takes(named, o, kernel, loss, size)) return named;
-        fenp_fail(err, FEN_BAD_CALL, "--engine %s does not apply here: %s", named->name,
-                  named->help);
+        fenp_fail(err, FEN_BAD_CALL, "--engine %s does not apply here (%s); leave --engine out",
+                  named->name, named->help);
         return NULL;
     }
     found = fenp_is_square(loss) ? solver_for_square(o, kernel, loss, size, rescue)

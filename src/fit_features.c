@@ -240,6 +240,20 @@ static fen_status fit_moments(fenp_job *j, const fenp_task *task, fen_error *err
     return status == FEN_OK ? certify(j, &checking, err) : status;
 }
 
+/* Two values are classes elsewhere: who asked for neither should know. */
+static void note_values(fenp_job *j, const fen_options *given)
+{
+    char *note = j->model->note;
+    const size_t used = strlen(note), room = sizeof j->model->note - used;
+    if (!j->summary.two_valued || strcmp(given->task, "auto") != 0 ||
+        strcmp(given->loss, "auto") != 0)
+        return;
+    snprintf(note + used, room,
+             "%sthe target has two values: --approx takes them as numbers, without it they are "
+             "classes",
+             used ? "; " : "");
+}
+
 static fen_status fit(fenp_job *j, const fen_options *given, const fenp_task *task, fen_error *err)
 {
     const fenp_task preparing = fenp_task_part(task, "preparation", 0.0, 0.3);
@@ -261,6 +275,7 @@ static fen_status fit(fenp_job *j, const fen_options *given, const fenp_task *ta
         fenp_features_bytes(sizes.p, j->approx.columns, sizes.targets, fenp_setting_count(j));
     status = fenp_memory_fits(&j->o, bytes, "use fewer columns in --approx", err);
     if (status == FEN_OK) status = make_model(j, err);
+    if (status == FEN_OK) note_values(j, given);
     if (status == FEN_OK) status = fenp_arena_open(&j->arena, bytes, "the features", err);
     return status == FEN_OK ? fit_moments(j, &fitting, err) : status;
 }

@@ -54,21 +54,26 @@ static fen_status check_classes(const fen_options *o, const fenp_prep *prep, con
 static fen_status check_loss(const fen_options *o, const fen_loss *loss, fen_error *err)
 {
     if (fenp_is_square(loss)) return FEN_OK;
+    if (o->smoothness > 0.0)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--smoothness takes a power below 1, which is for the square loss and not "
+                         "for %s; leave it out, or use --loss square",
+                         loss->name);
     if (some_power(o, -1, 1.0))
         return fenp_fail(err, FEN_BAD_CALL,
-                         "--power below 1 is for the square loss; with --loss %s use 1 or more",
+                         "--power below 1 is for the square loss; with the %s loss use 1 or more",
                          loss->name);
     if (o->nu > 0 && some_power(o, 0, 2.0))
         return fenp_fail(err, FEN_BAD_CALL, "--nu is for --power 2");
     if (strcmp(o->select, "gcv") == 0)
         return fenp_fail(err, FEN_BAD_CALL,
-                         "--select gcv is for the square loss; with --loss %s use kfold:5 or loo",
+                         "--select gcv is for the square loss; with the %s loss use kfold:5 or loo",
                          loss->name);
     return FEN_OK;
 }
 
 /* Both classes must have the weight that a margin costs: half of nu. */
-static fen_status check_price(const fenp_settled *s, const fen_loss *loss,
+static fen_status check_price(const fenp_settled *s, const fenp_prep *prep, const fen_loss *loss,
                               const fenp_sample *sample, fen_error *err)
 {
     if (!(s->o.nu > 0) || loss->price > 0 || !s->o.bias) return FEN_OK;
@@ -78,13 +83,18 @@ static fen_status check_price(const fenp_settled *s, const fen_loss *loss,
         for (int64_t i = 0; i < sample->n; i++)
             *(y[i] > 0.0 ? &plus : &minus) += y[i] == 0.0 ? 0.0 : sample->w[i];
         const double most = 2.0 * fmin(plus, minus) / (plus + minus);
-        char given[32], bound[32];
         if (s->o.nu <= most * (1.0 + 1e-12)) continue;
+        const int64_t rare = plus < minus ? s->output[t].plus : s->output[t].minus;
+        char given[32], share[32], bound[32];
         fenp_print_short(s->o.nu, given);
+        fenp_print_short(0.5 * most, share);
         fenp_print_short(most, bound);
-        return fenp_fail(err, FEN_BAD_CALL,
-                         "--nu %s is too large: with classes of such weights it may be %s at most",
-                         given, bound);
+        return fenp_fail(err, FEN_BAD_DATA,
+                         "%.200s: %s%.40s%s has a share of %s of the weight, and --nu can be twice "
+                         "that at most: %s, not %s",
+                         sample->title, rare < 0 ? "all but class \"" : "class \"",
+                         prep->classes[rare < 0 ? s->output[t].plus : rare], "\"", share, bound,
+                         given);
     }
     return FEN_OK;
 }
@@ -105,8 +115,8 @@ static fen_status convert_lambda(fen_options *o, const fen_loss *loss, double we
     if (strcmp(o->as, "fenchel") == 0) return FEN_OK;
     if (libsvm ? !in_list(loss->name, by_c) : !fenp_is_square(loss))
         return fenp_fail(err, FEN_BAD_CALL,
-                         "--as %s has no unit of lambda for --loss %s: give lambda in ours", o->as,
-                         loss->name);
+                         "--as %s has no unit of lambda for the %s loss: give lambda in ours",
+                         o->as, loss->name);
     if (some_power(o, 0, 2.0))
         return fenp_fail(err, FEN_BAD_CALL, "--as %s is for --power 2: give lambda in our unit",
                          o->as);
@@ -172,7 +182,7 @@ fen_status fenp_settle(const fen_options *given, const fenp_prep *prep, fenp_sam
     if (status == FEN_OK) status = settle_smoothness(&s.o, sample->p, sample->weight_sum, err);
     if (status == FEN_OK) status = check_loss(&s.o, choice.loss, err);
     if (status == FEN_OK) status = convert_lambda(&s.o, choice.loss, sample->weight_sum, err);
-    if (status == FEN_OK) status = check_price(&s, choice.loss, sample, err);
+    if (status == FEN_OK) status = check_price(&s, prep, choice.loss, sample, err);
     if (status == FEN_OK) status = fill_parameters(given, prep, sample, s.output, err);
     if (status == FEN_OK)
         *out = s;

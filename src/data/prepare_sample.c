@@ -23,7 +23,8 @@ static fen_status check_target(const fenp_prep *prep, const fen_table *table, in
                          fenp_table_title(table), c->name);
     return fenp_fail(err, FEN_BAD_DATA,
                      "%.200s: column \"%.60s\" holds text (\"%.40s\"%s%.40s%s): "
-                     "regression needs numbers, choose a numeric column with --target",
+                     "regression, which --approx or --task asks for, needs numbers; leave that "
+                     "out, or choose a numeric column with --target",
                      fenp_table_title(table), c->name, c->levels[0],
                      c->level_count > 1 ? ", \"" : "", c->level_count > 1 ? c->levels[1] : "",
                      c->level_count > 2   ? "\", ..."
@@ -152,6 +153,7 @@ static fen_status usable_rows(const fenp_prep *prep, const fenp_binding *binding
     fenp_sample *s = fenp_sample_new(table->rows, 0, prep->targets);
     int64_t *rows = fenp_new(table->rows, sizeof *rows);
     double *y = fenp_new(fenp_bytes(table->rows, prep->targets, sizeof *y), 1);
+    if (s) s->title = fenp_table_title(table);
     if (s && rows && y)
         status = collect(prep, binding, &codes, s, rows, y, err);
     else

@@ -26,6 +26,8 @@ typedef struct gathering {
     fenp_part *part;      /* NULL: not wanted                                    */
     fenp_hash *hash;
     fenp_sample counts; /* only n and what was dropped                         */
+    double value[2];    /* of the first target                                 */
+    int values;         /* how many it has: 0, 1, 2, 3 (and more)              */
     long double weight;
     double lightest;
     char lightest_place[256];
@@ -116,6 +118,16 @@ static fen_status grow(gathering *g, const fen_table *block, fen_error *err)
 }
 
 /* ---- rows ------------------------------------------------------------------------------ */
+static void count_value(gathering *g, double value)
+{
+    int at = 0;
+    while (at < g->values && at < 2 && g->value[at] != value) at++;
+    if (at == 2)
+        g->values = 3;
+    else if (at == g->values)
+        g->value[g->values++] = value;
+}
+
 static void count(gathering *g, const fenp_block *b)
 {
     const fenp_sample *rows = b->rows;
@@ -124,6 +136,7 @@ static void count(gathering *g, const fenp_block *b)
     g->counts.dropped_weightless += rows->dropped_weightless;
     for (int64_t i = 0; i < rows->n; i++) {
         g->weight += rows->w[i];
+        if (g->values < 3 && g->prep->targets == 1) count_value(g, rows->y[i]);
         if (rows->w[i] >= g->lightest) continue;
         g->lightest = rows->w[i];
         fenp_table_place(b->binding.table, b->pick[i], g->lightest_place, sizeof g->lightest_place);
@@ -176,6 +189,7 @@ static fenp_summary summary_of(const gathering *g)
                            .hash = fenp_hash_end(g->hash, g->prep),
                            .dropped_missing = g->counts.dropped_missing,
                            .dropped_weightless = g->counts.dropped_weightless,
+                           .two_valued = g->values == 2,
                            .spread = g->stats ? fenp_stats_spread(g->stats, g->prep) : 0.0 };
 }
 

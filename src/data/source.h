@@ -24,6 +24,7 @@ typedef struct fenp_summary {
     double   weight_sum;
     uint64_t hash;             /* the same as that of the sample in memory              */
     int64_t  dropped_missing, dropped_weightless;
+    int      two_valued;       /* there is one target, of two values: perhaps classes   */
     double   spread;           /* weighted mean squared distance of prepared rows, all
                                   pairs: 2 sum of the variances of the features         */
 } fenp_summary;

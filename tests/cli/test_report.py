@@ -6,6 +6,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from tool import ToolTest  # noqa: E402
 
+USAGE, DATA = 2, 3
 FIXED = ("--gamma", "0.5", "--lambda", "0.01")
 
 
@@ -68,6 +69,30 @@ class Reports(ToolTest):
         for text in texts:
             self.assertIn("infeasible", text)
             self.assertNotRegex(text, r"\b(nan|inf)\b")
+
+    def test_random_features_take_numbers(self):
+        """Two values are classes elsewhere; text cannot be numbers."""
+        self.write("signs.csv", self.read("two.csv").replace(b",a\n", b",1\n")
+                   .replace(b",b\n", b",-1\n"))
+        words = ("signs.csv", "--approx", "fourier:20", *FIXED)
+        self.assertIn("two values: --approx takes them as numbers", self.said("fit", *words))
+        for more in (("--task", "regression"), ("--loss", "square")):
+            self.assertNotIn("two values", self.said("fit", *words, *more))
+        self.assertNotIn("two values", self.said("fit", "data.csv", *words[1:]))
+        self.refuse("fit", "two.csv", "--approx", "fourier:20", code=DATA,
+                    says=["two.csv", "--approx", "numbers", "--target"])
+
+    def test_blame_and_remedy(self):
+        self.refuse("fit", "data.csv", "--loss", "eps", "--smoothness", "9", code=USAGE,
+                    says=["--smoothness", "square loss", "leave it out"])
+        self.refuse("fit", "data.csv", "--loss", "eps", "--engine", "newton", code=USAGE,
+                    says=["--engine newton", "leave --engine out"])
+        self.write("rare.csv", "x,y\n" + "".join(f"{i},{'ab'[i % 5 == 0]}\n" for i in range(20)))
+        self.refuse("fit", "rare.csv", "--loss", "hinge", "--nu", "0.5", code=DATA,
+                    says=["rare.csv", 'class "b"', "share of 0.2 ", "0.4, not 0.5"])
+        self.write("kernel.csv", "k1,k2,y\n1,2,1\n2,1,2\n")
+        self.refuse("fit", "kernel.csv", "--kernel", "precomputed", "--lambda", "1",
+                    "--task", "regression", code=DATA, says=["kernel.csv: ", "semidefinite"])
 
     def test_exit_codes_in_words(self):
         for text in (self.said("--help"), self.said("--man")):

@@ -98,7 +98,7 @@ class Refusals(Settle):
         self.refuse_fit("numbers.csv", *FIXED, "--loss", "eps:0.1", "--power", "1,0.5",
                         says=["--power below 1"])
         self.refuse_fit("numbers.csv", "--gamma", "0.3", "--loss", "eps:0.1", "--smoothness", "6",
-                        says=["--power below 1"])
+                        says=["--smoothness"])
         self.refuse_fit("numbers.csv", *FIXED, "--loss", "eps", "--nu", "0.3", "--power", "1.5",
                         says=["--nu", "--power 2"])
 
@@ -130,8 +130,8 @@ class Refusals(Settle):
 
     def test_nu_beyond_the_classes(self):
         """The smaller class has 13 of 40 rows: half of nu must fit into it."""
-        self.refuse_fit("classes.csv", *FIXED, "--loss", "hinge", "--nu", "0.7",
-                        says=["--nu 0.7", "0.65"])
+        self.refuse("fit", "classes.csv", *FIXED, "--loss", "hinge", "--nu", "0.7", code=3,
+                    says=["share of 0.325", "0.65, not 0.7"])
         self.fit("classes.csv", *FIXED, "--loss", "hinge", "--nu", "0.6")
 
 
