@@ -110,7 +110,7 @@ static int judge(const fen_model *model, const request *r)
                                 : ", or a target of order one: lambda has a unit here, see "
                                   "docs/powers.md");
         return complain(EXIT_NO,
-                        "rounding errors left a relative gap of %.2g for target %s, the "
+                        "the solver stopped at a relative gap of %.2g for target %s, the "
                         "tolerance is %.2g; the model was saved; a larger --lambda helps",
                         c.relative_gap, name, r->options.tolerance);
     }

@@ -116,8 +116,10 @@ static void choice_row(const grid *g, const outline *o, const point *p)
     if (o->gammas) snprintf(gamma, sizeof gamma, "%.4g", p->gamma);
     printf("%*s%c %12s  %12.4g", LABEL_WIDTH, "", chosen ? '>' : ' ', gamma, p->lambda);
     if (o->powers) printf(" %6.4g", p->power);
-    printf("  %*s%s\n", (int)strlen(g->kind), score_text(g, p->score, score),
-           chosen ? "  <- chosen" : "");
+    printf("  %*s", (int)strlen(g->kind), score_text(g, p->score, score));
+    if (g->classes && isfinite(p->score)) printf("  %6.2f%%", shown_error(p));
+    if (g->classes && !isfinite(p->score)) printf("  %7s", "-");
+    puts(chosen ? "  <- chosen" : "");
 }
 
 /* The chosen point and its neighbours: the report stays within a screen. */
@@ -130,8 +132,9 @@ static void choice_table(const grid *g)
     int64_t first = at - SHOWN / 2;
     if (first + SHOWN > o.rows.count) first = o.rows.count - SHOWN;
     if (first < 0) first = 0;
-    printf("%*s  %12s  %12s%s  %s\n", LABEL_WIDTH, "", o.gammas ? "gamma" : "",
-           o.gammas || o.powers ? "best lambda" : "lambda", o.powers ? "  power" : "", g->kind);
+    printf("%*s  %12s  %12s%s  %s%s\n", LABEL_WIDTH, "", o.gammas ? "gamma" : "",
+           o.gammas || o.powers ? "best lambda" : "lambda", o.powers ? "  power" : "", g->kind,
+           g->classes ? "   errors" : "");
     for (int64_t i = first; i < o.rows.count && i < first + SHOWN; i++)
         choice_row(g, &o, grid_best_at(g, o.of, o.rows.at[i]));
     free(o.rows.at);
@@ -202,10 +205,11 @@ static void report_shrinkage(const json_t *model)
                    "%s%sthe same function as ridge with lambda2 = %.4g, norm %.4g", name, start,
                    json_at_target(model, "lambda2", t), json_at_target(model, "norm", t));
         else
-            report(t == 0 ? "Shrinkage" : "",
-                   "%s%sthe best constant is optimal: lambda is above the threshold from which "
-                   "f = 0",
-                   name, start);
+            report(t == 0 ? "Shrinkage" : "", "%s%s%s", name, start,
+                   power <= 1 && strcmp(verdict(model, t), "optimal") == 0
+                       ? "the best constant is optimal: lambda is above the threshold from which "
+                         "f = 0"
+                       : "f = 0");
     }
 }
 
@@ -298,11 +302,17 @@ static void report_decisions(const json_t *model)
         report("Quantiles", "cross on %.2g %% of the training rows", 100 * crossing);
     else if (crossing == 0)
         report("Quantiles", "in order on all training rows");
-    if (strcmp(kind, "classification") == 0)
-        report("Error", "%.4g %% of the training rows are taken for another class%s", 100 * error,
+    if (strcmp(kind, "classification") == 0) {
+        const double held = json_at(model, "error_rate");
+        char also[64] = "";
+        if (isfinite(held))
+            snprintf(also, sizeof also, ", %.4g %% %s", 100 * held, score_words(model));
+        report("Error", "%.4g %% of the training rows are taken for another class%s%s", 100 * error,
+               also,
                json_is_true(json_object_get(model, "probabilities")) ? "; there are probabilities"
                                                                      : "");
-    else if (strcmp(kind, "one-class") == 0)
+    }
+    if (strcmp(kind, "one-class") == 0)
         report("Outside", "%.4g %% of the training rows", 100 * error);
 }
 

@@ -261,6 +261,13 @@ static fenp_claim claim_of(const fen_model *m, const fenp_sample *sample, int64_
     return c;
 }
 
+double fenp_best_constant(const fen_model *m, const fenp_sample *sample, int64_t t, double *w,
+                          double *par)
+{
+    const fenp_claim c = claim_of(m, sample, t, 0.0, w);
+    return fenp_claim_constant(&c, par);
+}
+
 /* u of every target over all rows, and made feasible. */
 static void lay_out_duals(const fen_model *m, const fenp_sample *sample, desk *d)
 {
@@ -393,7 +400,8 @@ fen_status fenp_check_kernel(const fen_kernel *kernel, const fenp_sample *sample
     fenp_arena_close(&arena);
     if (status != FEN_OK || rank == n) return status;
     return fenp_fail(err, FEN_BAD_DATA,
-                     "the precomputed kernel is not positive semidefinite (seen at row %lld): the "
-                     "objective has no least value; check it, or add a constant to its diagonal",
-                     (long long)(rank + 1));
+                     "%.200s: the precomputed kernel is not positive semidefinite (seen at row "
+                     "%lld): the objective has no least value; check it, or add a constant to its "
+                     "diagonal",
+                     sample->title, (long long)(rank + 1));
 }

@@ -5,7 +5,8 @@
  * weights and parameter; then the certificate of all of them. Where that asks for more than
  * the solver's own account did, outputs go on with a smaller gap.
  * A limit or the caller ends an iterative solver at the best answer so far: it is certified
- * all the same (that work is bounded) and the verdict says what happened. */
+ * all the same (that work is bounded) and the verdict says what happened. Where nothing is
+ * proved and the best constant has a lower objective, that is the answer. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,31 +131,31 @@ static fen_status solve_outputs(drive *d, int round, double gap, int *reached,
     return status;
 }
 
-static int ended(fen_status status) { return status == FEN_LIMIT || status == FEN_STOPPED; }
-
-/* f = 0 and the mean label: what there is before the first sweep. The dual vector stays. */
-static void make_constant(fen_model *m, const fenp_sample *sample, int64_t t)
+/* The best constant: what there is before the first sweep. The dual vector stays. */
+static void make_constant(const drive *d, int64_t t)
 {
-    const double *y = sample->y + t * m->n;
-    double mean = 0.0;
-    for (int64_t i = 0; i < m->n; i++) mean += sample->w[i] * y[i];
-    m->offset[t] = m->bias ? mean : 0.0;
+    fen_model *m = d->m;
+    double par;
+    m->offset[t] = fenp_best_constant(m, d->sample, t, d->w, &par);
     m->coef_scale[t] = 0.0;
     if (m->weights) memset(m->weights + t * m->p, 0, (size_t)m->p * sizeof(double));
-    if (m->nu > 0.0) m->output[t].par = 0.0;
+    if (m->nu > 0.0) m->output[t].par = par;
+    memset(d->scores + t * m->n, 0, (size_t)m->n * sizeof(double));
 }
 
 /* An iterate may be worse than that for a long time, when its dual vector no longer is. */
-static fen_status certify_what_there_is(fen_model *m, const fenp_sample *sample, fen_error *err)
+static fen_status prefer_constants(const drive *d, fen_error *err)
 {
-    fen_status status = fenp_certify(m, sample, m->certificate, NULL, err);
+    fen_model *m = d->m;
     int worse = 0;
-    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++)
-        if (!(m->certificate[t].primal <= m->certificate[t].null)) {
-            make_constant(m, sample, t);
-            worse = 1;
-        }
-    return worse ? fenp_certify(m, sample, m->certificate, NULL, err) : status;
+    for (int64_t t = 0; t < m->targets; t++) {
+        const fen_certificate *c = &m->certificate[t];
+        if (fabs(c->relative_gap) <= m->tolerance || c->primal <= c->null || isinf(c->null))
+            continue;
+        make_constant(d, t);
+        worse = 1;
+    }
+    return worse ? fenp_certify(m, d->sample, m->certificate, NULL, err) : FEN_OK;
 }
 
 static void say_what_ended(fen_model *m, fen_status status)
@@ -172,7 +173,7 @@ static fen_status solve_in_rounds(drive *d, const fenp_problem *problem, fenp_ar
     const fenp_task begin = fenp_task_part(task, "solving", 0.0, 0.2);
     const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
     double gap = 0.5 * m->tolerance;
-    for (int64_t t = 0; t < m->targets; t++) make_constant(m, d->sample, t);
+    for (int64_t t = 0; t < m->targets; t++) make_constant(d, t);
     fen_status status = d->solver->begin(arena, problem, &d->state, &begin, err);
     for (int round = 0; status == FEN_OK && round < MOST_ROUNDS; round++) {
         int reached = 0;
@@ -182,10 +183,10 @@ static fen_status solve_in_rounds(drive *d, const fenp_problem *problem, fenp_ar
         if (status != FEN_OK || fenp_worst_gap(m) <= m->tolerance || !reached) break;
         gap *= 0.1;
     }
-    if (!ended(status)) return status;
     const fen_status why = status;
-    status = certify_what_there_is(m, d->sample, err);
-    if (status == FEN_OK) say_what_ended(m, why);
+    if (fenp_is_end(why)) status = fenp_certify(m, d->sample, m->certificate, NULL, err);
+    if (status == FEN_OK) status = prefer_constants(d, err);
+    if (status == FEN_OK && why != FEN_OK) say_what_ended(m, why);
     return status;
 }
 

@@ -157,6 +157,11 @@ fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_c
 /* digits: targets, for fenp_gap_unit. */
 fen_status fenp_certify_digits(const fen_model *model, const fenp_sample *sample, double *digits,
                                fen_error *err);
+/* Why a fit ended early cannot be seen from its answer. */
+static inline int fenp_is_early(fen_verdict verdict)
+{
+    return verdict == FEN_VERDICT_LIMIT || verdict == FEN_VERDICT_INTERRUPTED;
+}
 /* ---- the parts of a certificate that know nothing of rows ---------------------------- */
 /*  T(r) = height - steepness r: a tangent of the loss. */
 typedef struct fenp_line {
@@ -173,6 +178,10 @@ double     fenp_best_dual_value(double (*value)(const void *state, double t), co
 /* Least sum w loss(y, b) over b (bias), or its value at b = 0; INFINITY: none is finite. */
 double     fenp_null_objective(const fen_loss *loss, const double *par, const double *y,
                                const double *w, int64_t n, int bias);
+/* The best b of f = 0 for output t, and the parameter of the loss that goes with it. w: room
+ * for n. */
+double     fenp_best_constant(const fen_model *model, const fenp_sample *sample, int64_t t,
+                              double *w, double *par);
 /* What a gap is measured by: the objective, but never less than 1e-12 of the best constant's;
  * digits: what the last digits of the labels make of it. */
 double     fenp_gap_unit(const fen_certificate *of, double digits);

@@ -221,16 +221,20 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
 
 /* ---- does it fit? ------------------------------------------------------------------------ */
 
-/* Rows that an n x n matrix of doubles leaves room for in what is not yet taken. */
-static int64_t rows_that_fit(int64_t bytes)
+/* Fewer rows than there are that the solver and the certificate leave room for. */
+static int64_t rows_that_fit(const fenp_strategy *s, const fenp_size *size, int64_t limit)
 {
-    int64_t low = 0, high = 2000000;
+    int64_t low = 0, high = size->n;
     while (low + 1 < high) {
-        const int64_t middle = (low + high) / 2;
-        if (middle * middle * 8 <= bytes)
-            low = middle;
+        fenp_size part = *size, asked = s->size;
+        part.n = asked.n = low + (high - low) / 2;
+        if (s->solver->iterative) asked.room = 1; /* the least that will do */
+        const int64_t bytes = fenp_solving_bytes(s->solver, &asked);
+        const int64_t all = bytes + fenp_certify_bytes(&part) + fenp_tangent_bytes(&part);
+        if (bytes >= 0 && fenp_resident_with(all, &part) <= limit)
+            low = part.n;
         else
-            high = middle;
+            high = part.n;
     }
     return low;
 }
@@ -238,7 +242,7 @@ static int64_t rows_that_fit(int64_t bytes)
 void fenp_advise(const fenp_strategy *s, const fenp_size *size, int64_t limit, char *out,
                  size_t room)
 {
-    const int64_t rows = rows_that_fit(limit - fenp_resident_with(0, size)) / 100 * 100;
+    const int64_t rows = rows_that_fit(s, size, limit) / 100 * 100;
     if (rows < 100 || s->solver->in_weights)
         snprintf(out, room, "raise --memory");
     else

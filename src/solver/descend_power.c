@@ -14,6 +14,7 @@
  *   answer as soon as the gap of f = 0 is small enough. Near m = 1 the root may lie beyond
  *   any number: then, too.
  * Cost: 3 to 10 solves, each from the dual vector of the one before. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -48,13 +49,18 @@ static double first_guess(const fenp_run *r)
     return isfinite(t) ? fmin(fmax(t, -FARTHEST), FARTHEST) : log(r->lambda);
 }
 
+static int no_dual(const fenp_run *r)
+{
+    int64_t i = 0;
+    while (i < r->at.sample->n && r->out->dual[i] == 0.0) i++;
+    return i == r->at.sample->n;
+}
+
 /* Where the dual vector comes from, if it is not zero; else a guess. */
 static double first_point(const fenp_run *r)
 {
     const double scale = r->out->scale[0];
-    for (int64_t i = 0; scale > 0.0 && i < r->at.sample->n; i++)
-        if (r->out->dual[i] != 0.0) return -log(2.0 * scale);
-    return first_guess(r);
+    return scale > 0.0 && !no_dual(r) ? -log(2.0 * scale) : first_guess(r);
 }
 
 /* A gap below 0 is a score that does not belong to its dual vector: as bad as one above. */
@@ -111,7 +117,8 @@ static fen_status evaluate(fenp_run *r, search *s, int *done, fen_error *err)
     const fen_status status = fenp_run_solve(r, err);
     if (status != FEN_OK) return status;
     const double norm = fenp_run_norm(r), loss = fenp_run_loss(r, 1.0);
-    const double dual_norm = 2.0 * r->at.lambda * norm, energy = r->at.lambda * norm * norm;
+    const double energy = r->at.lambda * norm * norm;
+    const double dual_norm = norm > 0.0 || no_dual(r) ? 2.0 * r->at.lambda * norm : DBL_MAX;
     const double left = loss + 2.0 * energy - fenp_run_minus_conjugates(r, 1.0, r->at.par);
     const double share = norm > 0.0 ? sqrt(fmax(left, 0.0) / r->at.lambda) / norm : INFINITY;
     const double part = fitting_part(r, norm, dual_norm);
@@ -128,16 +135,16 @@ static fen_status evaluate(fenp_run *r, search *s, int *done, fen_error *err)
     return FEN_OK;
 }
 
-/* Where the norm is 0 the root lies below for m > 2, e being +infinity; for m < 2 nothing is
- * known but that accuracy was wanting. */
+/* Where the norm is 0 for want of accuracy, lambda2 was too large; for m > 2 (e = +infinity) so
+ * it was for the root. */
 static void step(search *s)
 {
     const double t = s->t;
-    if (s->e == INFINITY) {
-        s->high = fmin(s->high, t);
-        s->t = isfinite(s->low) ? 0.5 * s->low + 0.5 * s->high : fmax(t - LEAP, -FARTHEST);
+    if (!isfinite(s->e)) {
+        if (s->e > 0.0) s->high = fmin(s->high, t);
+        s->t = isfinite(s->low) ? 0.5 * s->low + 0.5 * t : fmax(t - LEAP, -FARTHEST);
+        return;
     }
-    if (!isfinite(s->e)) return;
     if (fabs(s->e) > s->open && s->e > 0.0) s->high = fmin(s->high, t);
     if (fabs(s->e) > s->open && s->e < 0.0) s->low = fmax(s->low, t);
     double slope = (s->e - s->e_before) / (t - s->before);

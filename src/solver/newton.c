@@ -83,6 +83,7 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     s->k = fenp_arena_doubles(arena, n * n);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         *vectors[i] = fenp_arena_doubles(arena, n);
+    s->it.coef = s->c, s->it.count = n;
     s->active = (int64_t *)fenp_arena_doubles(arena, n);
     s->work = fenp_arena_doubles(arena, 2 * n);
     s->store = fenp_arena_doubles(arena, 2 * n);

@@ -30,8 +30,12 @@ struct fenp_newton {
     double  cross, square;     /* f.df and df.df in the norm of the penalty             */
     double  shift;             /* 2 lambda of the step, raised if rounding asks for it  */
     double  fuzz;              /* see fenp_ray                                          */
+    double *coef;              /* count: the coefficients, the method's own             */
+    int64_t count;             /* n at most                                             */
+    double *kept, kept_b;      /* n: those of the least objective so far, and its b     */
+    double  least;             /* that objective; INFINITY: there is none               */
 };
-enum { FENP_NEWTON_VECTORS = 5 };
+enum { FENP_NEWTON_VECTORS = 6 };
 void fenp_newton_open(fenp_newton *it, fenp_arena *arena, int64_t n);
 
 /* The problem of a sweep; f = 0 and b is the best constant. */

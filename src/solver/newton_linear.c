@@ -79,6 +79,7 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     s->fitted = fenp_arena_doubles(arena, n);
     s->weights = fenp_arena_doubles(arena, p);
     s->now = fenp_arena_doubles(arena, p);
+    s->it.coef = s->now, s->it.count = p;
     s->step = fenp_arena_doubles(arena, p);
     s->gradient = fenp_arena_doubles(arena, p);
     s->mean = fenp_arena_doubles(arena, p);

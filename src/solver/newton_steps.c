@@ -39,6 +39,7 @@ void fenp_newton_open(fenp_newton *it, fenp_arena *arena, int64_t n)
     it->df = fenp_arena_doubles(arena, n);
     it->slope = fenp_arena_doubles(arena, n);
     it->d = fenp_arena_doubles(arena, n);
+    it->kept = fenp_arena_doubles(arena, n);
 }
 
 void fenp_newton_set(fenp_newton *it, const fenp_problem *problem)
@@ -46,11 +47,29 @@ void fenp_newton_set(fenp_newton *it, const fenp_problem *problem)
     it->q = fenp_target_of(problem, it->y, it->f);
     it->b = it->q.constant;
     it->norm2 = 0.0;
+    it->least = INFINITY;
 }
 
 static double primal(const fenp_newton *it)
 {
     return fenp_target_loss(&it->q, it->f, it->b) + it->q.lambda * it->norm2;
+}
+
+/* Levels above lambda, damped steps and rounding errors may lead away from the best. */
+static void keep_the_best(fenp_newton *it)
+{
+    const double now = primal(it);
+    if (!(now < it->least)) return;
+    it->least = now, it->kept_b = it->b;
+    memcpy(it->kept, it->coef, (size_t)it->count * sizeof(double));
+}
+
+static void go_back(fenp_newton *it)
+{
+    if (primal(it) <= it->least || isinf(it->least)) return;
+    it->method->move(it, 0.0); /* scores are to be made anew */
+    memcpy(it->coef, it->kept, (size_t)it->count * sizeof(double));
+    it->b = it->kept_b;
 }
 
 static double search(const fenp_newton *it, double descent)
@@ -176,6 +195,7 @@ fen_status fenp_newton_run(fenp_newton *it, int warm, double target, double *rea
         it->q.lambda = p.level;
         if (p.level == lambda) {
             gap = it->method->gap(it);
+            keep_the_best(it);
             idle = gap < 0.5 * best ? 0 : idle + (p.descent <= 1e-13 || p.went == 0.0);
             best = fmin(best, gap);
             if (gap <= target || (idle >= 3 && (p.careful || gap < SMALL))) break;
@@ -194,6 +214,7 @@ fen_status fenp_newton_run(fenp_newton *it, int warm, double target, double *rea
     it->q.lambda = lambda;
     if (gap > target) { /* an end before the end */
         it->b = fenp_target_offset(&it->q, it->f, it->b);
+        go_back(it);
         gap = it->method->gap(it);
     }
     *reached = gap;
