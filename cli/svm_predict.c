@@ -67,10 +67,10 @@ static void put_summary(const fen_svm *model, const svm_score *s)
                (long long)s->right, (long long)s->rows);
 }
 
-static int predict_rows(const fen_svm *model, const fen_svm_data *data, const wishes *w, FILE *out)
+static int predict_rows(const fen_svm *model, const fen_svm_data *data, const wishes *w, FILE *out,
+                        svm_score *score)
 {
     fen_error err;
-    svm_score score = { 0 };
     const int64_t n = fen_svm_data_rows(data), classes = fen_svm_classes(model);
     const int with = w->probability && classes > 0;
     double *predicted = calloc((size_t)n + 1, sizeof *predicted);
@@ -85,9 +85,8 @@ static int predict_rows(const fen_svm *model, const fen_svm_data *data, const wi
         fprintf(out, "%.17g", predicted[i]);
         for (int64_t k = 0; law && k < classes; k++) fprintf(out, " %g", law[i * classes + k]);
         fputc('\n', out);
-        svm_score_add(&score, predicted[i], fen_svm_data_label(data, i));
+        svm_score_add(score, predicted[i], fen_svm_data_label(data, i));
     }
-    if (code == EXIT_DONE && !w->quiet) put_summary(model, &score);
     free(predicted);
     free(law);
     return code;
@@ -103,18 +102,22 @@ static int read_model(const char *path, fen_svm **model)
     return SVM_FAILED;
 }
 
-/* The output is opened before the model is read, as LIBSVM does. */
+/* As LIBSVM does: the output is opened before the model is read, and the rows before a wrong line
+ * are predicted. */
 static int predict_file(const wishes *w, FILE *out)
 {
     fen_error err;
     fen_svm *model = NULL;
     fen_svm_data *data = NULL;
+    fen_status status = FEN_OK;
+    svm_score score = { 0 };
     int code = read_model(w->model, &model);
     if (code == EXIT_DONE && !has_numbers_for(model, w)) code = SVM_FAILED;
     if (code == EXIT_DONE) put_heading(model, w, out);
-    if (code == EXIT_DONE && fen_svm_data_read(w->test, &data, &err) != FEN_OK)
-        code = svm_fail(&err);
-    if (code == EXIT_DONE) code = predict_rows(model, data, w, out);
+    if (code == EXIT_DONE) status = fen_svm_data_read_part(w->test, &data, &err);
+    if (code == EXIT_DONE && data) code = predict_rows(model, data, w, out, &score);
+    if (code == EXIT_DONE && status != FEN_OK) code = svm_fail(&err);
+    if (code == EXIT_DONE && !w->quiet) put_summary(model, &score);
     fen_svm_data_free(data);
     fen_svm_free(model);
     return code;

@@ -72,6 +72,8 @@ FEN_API fen_svm_options fen_svm_options_default(void);
 
 /* ---- data: "label index:value index:value ...", indices ascending ------------------ */
 FEN_API fen_status fen_svm_data_read(const char *path, fen_svm_data **out, fen_error *err);
+/* The same, but FEN_BAD_DATA leaves the rows before the wrong line in *out, to be freed. */
+FEN_API fen_status fen_svm_data_read_part(const char *path, fen_svm_data **out, fen_error *err);
 /* Rows of a matrix: column j has index j + 1; zeros are left out. */
 FEN_API fen_status fen_svm_data_copy(fen_view inputs, const double *labels, fen_svm_data **out,
                                      fen_error *err);

@@ -145,10 +145,9 @@ static fen_status add_line(fen_svm_data *data, const char *at, const char *end, 
     return status == FEN_OK ? fenp_rows_parse(&data->rows, at, end, right, err) : status;
 }
 
-fen_status fenp_svm_data_parse(fen_bytes *in, fen_svm_data **out, fen_error *err)
+/* Rows that were read before a failure stay in data. */
+static fen_status add_lines(fen_svm_data *data, fen_bytes *in, fen_error *err)
 {
-    fen_svm_data *data = fenp_new_zeroed(1, sizeof *data);
-    if (!data) return fenp_no_memory(err, (int64_t)sizeof *data, "rows");
     fenp_lines lines = { .in = in };
     const char *at = NULL, *end = NULL;
     fen_status status;
@@ -161,20 +160,44 @@ fen_status fenp_svm_data_parse(fen_bytes *in, fen_svm_data **out, fen_error *err
         if (status != FEN_OK) break;
     }
     fenp_lines_close(&lines);
-    if (status == FEN_OK)
+    return status;
+}
+
+static fen_status parse(fen_bytes *in, int keep, fen_svm_data **out, fen_error *err)
+{
+    fen_svm_data *data = fenp_new_zeroed(1, sizeof *data);
+    if (!data) return fenp_no_memory(err, (int64_t)sizeof *data, "rows");
+    const fen_status status = add_lines(data, in, err);
+    if (status == FEN_OK || (status == FEN_BAD_DATA && keep))
         *out = data;
     else
         fen_svm_data_free(data);
     return status;
 }
 
-fen_status fen_svm_data_read(const char *path, fen_svm_data **out, fen_error *err)
+fen_status fenp_svm_data_parse(fen_bytes *in, fen_svm_data **out, fen_error *err)
+{
+    return parse(in, 0, out, err);
+}
+
+static fen_status read_rows(const char *path, int keep, fen_svm_data **out, fen_error *err)
 {
     fen_bytes *in = NULL;
     fen_status status = fenp_bytes_open(path, &in, err);
-    if (status == FEN_OK) status = fenp_svm_data_parse(in, out, err);
+    if (status == FEN_OK) status = parse(in, keep, out, err);
     fenp_bytes_close(in);
     return status;
+}
+
+fen_status fen_svm_data_read(const char *path, fen_svm_data **out, fen_error *err)
+{
+    return read_rows(path, 0, out, err);
+}
+
+fen_status fen_svm_data_read_part(const char *path, fen_svm_data **out, fen_error *err)
+{
+    *out = NULL;
+    return read_rows(path, 1, out, err);
 }
 
 /* The nonzero numbers of one row of a matrix. */

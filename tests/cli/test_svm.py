@@ -48,6 +48,19 @@ class Svm(SvmTest):
         self.assertIn("no rows", done.err)
         self.assertNotIn("m", self.files())
 
+    def test_rows_before_a_wrong_line(self):
+        """They are predicted, as LIBSVM does; there is no summary."""
+        self.ours("svm-train", "-q", "two", "m")
+        lines = self.read("two").decode().splitlines(keepends=True)
+        self.ours("svm-predict", "two", "m", "whole")
+        for wrong in ("1 2:1 1:1\n", "nonsense\n", "1 1:x\n"):
+            self.write("bad", "".join(lines[:7]) + wrong + "".join(lines[7:]))
+            done = self.ours("svm-predict", "bad", "m", "out")
+            self.assertEqual((done.code, done.out), (1, ""))
+            self.assertEqual(done.err, "Wrong input format at line 8\n")
+            self.assertEqual(self.values("out"), self.values("whole")[:7])
+            self.assertEqual(self.ours("svm-train", "bad", "m2").code, 1)
+
     def test_gzip(self):
         import gzip
         with gzip.open(self.path("two.gz"), "wb") as file:
