@@ -206,11 +206,12 @@ static const double *tile_two(tile *t, int64_t r, int64_t count)
 
 /* ---- the upper triangle -------------------------------------------------------------- */
 
-/* Where the triangle goes: doubles in a square, or floats, times factor, without gaps. */
+/* Where the triangle goes: doubles in a square, floats in a square of stride n, or floats,
+ * times factor, without gaps. */
 typedef struct upper {
     int64_t n;
     double *full;
-    float *packed;
+    float *single, *packed;
     double factor;
 } upper;
 
@@ -221,7 +222,7 @@ static void upper_put(const upper *out, int64_t j, int64_t row, const double *va
         memcpy(out->full + j * out->n + row, values, (size_t)count * sizeof *values);
         return;
     }
-    float *column = out->packed + j * (j + 1) / 2 + row;
+    float *column = row + (out->single ? out->single + j * out->n : out->packed + j * (j + 1) / 2);
     for (int64_t i = 0; i < count; i++) column[i] = (float)(values[i] * out->factor);
 }
 
@@ -321,15 +322,36 @@ static fen_status fill_upper(const fenp_kernel *k, fen_view x, const upper *out,
 fen_status fenp_gram_upper(const fenp_kernel *k, fen_view x, double *out, const fenp_task *task,
                            fen_error *err)
 {
-    const upper square = { x.rows, out, NULL, 1.0 };
+    const upper square = { x.rows, out, NULL, NULL, 1.0 };
     return fill_upper(k, x, &square, task, err);
 }
 
 fen_status fenp_gram_packed(const fenp_kernel *k, fen_view x, double unit, float *out,
                             const fenp_task *task, fen_error *err)
 {
-    const upper packed = { x.rows, NULL, out, 1.0 / unit };
+    const upper packed = { x.rows, NULL, NULL, out, 1.0 / unit };
     return fill_upper(k, x, &packed, task, err);
+}
+
+/* The other triangle, tile by tile: both sides of the diagonal stay in the cache. */
+static void mirror(float *k, int64_t n, int64_t ld)
+{
+    enum { TILE = 64 };
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t row = 0; row < n; row += TILE)
+        for (int64_t col = 0; col <= row; col += TILE)
+            for (int64_t j = col; j < min_of(col + TILE, n); j++)
+                for (int64_t i = row > j ? row : j + 1; i < min_of(row + TILE, n); i++)
+                    k[j * ld + i] = k[i * ld + j];
+}
+
+fen_status fenp_gram_single(const fenp_kernel *k, fen_view x, int64_t ld, float *out,
+                            fen_error *err)
+{
+    const upper square = { ld, NULL, out, NULL, 1.0 };
+    const fen_status status = fill_upper(k, x, &square, NULL, err);
+    if (status == FEN_OK) mirror(out, x.rows, ld);
+    return status;
 }
 
 /* ---- kernel times coefficients --------------------------------------------------------- */

@@ -21,6 +21,9 @@ fen_status fenp_gram_upper(const fenp_kernel *k, fen_view x, double *out, const 
 /* The same triangle in single precision: k(x_i, x_j) / unit at out[i + j(j+1)/2]. */
 fen_status fenp_gram_packed(const fenp_kernel *k, fen_view x, double unit, float *out,
                             const fenp_task *task, fen_error *err);
+/* Both triangles in single precision, ld to a row. */
+fen_status fenp_gram_single(const fenp_kernel *k, fen_view x, int64_t ld, float *out,
+                            fen_error *err);
 /* out (rows.rows x targets, row-major) = K(rows, centres) coef (targets x centres.rows).
  * K never exists as a whole. Precomputed: rows hold kernel values against the centres. */
 fen_status fenp_gram_times(const fenp_kernel *k, fen_view rows, fen_view centres,

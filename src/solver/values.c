@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum { CHEAP = 32 }; /* features up to which a value is made as fast as it is read */
-enum { SLAB = 128 };
 static const int64_t GIGABYTE = 1000000000;
 
 static int worth_keeping(int64_t n, int64_t p) { return p > CHEAP && p != n; /* given */ }
@@ -24,8 +23,8 @@ static int64_t cache_bytes(int64_t n, int64_t p, int64_t memory)
 int64_t fenp_values_bytes(int64_t n, int64_t p, int64_t room, int64_t memory)
 {
     if (fenp_bytes(room, p, sizeof(double)) < 0) return -1;
-    return fenp_arena_bytes(room * p) + fenp_arena_bytes(SLAB * room) +
-           fenp_arena_bytes(room * room / 2) + fenp_arena_bytes(room) + cache_bytes(n, p, memory);
+    return fenp_arena_bytes(room * p) + fenp_arena_bytes(room * room / 2) + fenp_arena_bytes(room) +
+           cache_bytes(n, p, memory);
 }
 
 fenp_values fenp_values_open(fenp_arena *arena, const fenp_kernel *kernel,
@@ -34,7 +33,6 @@ fenp_values fenp_values_open(fenp_arena *arena, const fenp_kernel *kernel,
     const int64_t n = sample->n, p = sample->p;
     fenp_values v = { .kernel = *kernel, .x = fenp_sample_inputs(sample), .room = room };
     v.rows = fenp_arena_doubles(arena, room * p);
-    v.slab = fenp_arena_doubles(arena, SLAB * room);
     v.k = (float *)fenp_arena_doubles(arena, room * room / 2);
     v.held = (int64_t *)fenp_arena_doubles(arena, room);
     const int64_t slots = fenp_rows_slots(n, p, arena->size - arena->used);
@@ -86,36 +84,6 @@ static fen_status cached_block(fenp_values *v, int64_t count, fen_error *err)
     return status;
 }
 
-/* Rows from .. from + rows - 1 of k, from their own column on, and the same columns. */
-static fen_status slab_block(fenp_values *v, int64_t from, int64_t rows, int64_t count,
-                             fen_error *err)
-{
-    const int64_t p = v->x.cols, ld = v->ld;
-    double *out[SLAB];
-    for (int64_t r = 0; r < rows; r++) out[r] = v->slab + r * v->room;
-    const fen_view some = { v->rows + from * p, rows, p, p };
-    const fen_view others = { v->rows + from * p, count - from, p, p };
-    const fen_status status = fenp_gram_rows(&v->kernel, some, others, out, err);
-#pragma omp parallel for schedule(static)
-    for (int64_t c = from; c < count; c++)
-        for (int64_t r = 0; r < rows; r++) {
-            const float value = (float)out[r][c - from];
-            v->k[c * ld + from + r] = value;
-            v->k[(from + r) * ld + c] = value;
-        }
-    return status;
-}
-
-static fen_status fill_block(fenp_values *v, int64_t count, fen_error *err)
-{
-    fen_status status = FEN_OK;
-    if (v->cache.slots >= count) return cached_block(v, count, err);
-    gather(v, v->held, count);
-    for (int64_t from = 0; from < count && status == FEN_OK; from += SLAB)
-        status = slab_block(v, from, count - from < SLAB ? count - from : SLAB, count, err);
-    return status;
-}
-
 fen_status fenp_values_block(fenp_values *v, const int64_t *who, int64_t count, int64_t ld,
                              fen_error *err)
 {
@@ -128,8 +96,13 @@ fen_status fenp_values_block(fenp_values *v, const int64_t *who, int64_t count, 
         for (int64_t c = r < count ? count : 0; c < ld; c++) v->k[r * ld + c] = 0.0F;
     if (is_given(v))
         given_block(v, count);
-    else
-        status = fill_block(v, count, err);
+    else if (v->cache.slots >= count)
+        status = cached_block(v, count, err);
+    else {
+        gather(v, who, count);
+        const fen_view some = { v->rows, count, v->x.cols, v->x.cols };
+        status = fenp_gram_single(&v->kernel, some, ld, v->k, err);
+    }
     v->holds = status == FEN_OK ? count : 0;
     return status;
 }

@@ -11,7 +11,6 @@ typedef struct fenp_values {
     fen_view x;                /* n x p: all rows, without gaps                         */
     int64_t room;              /* rows of a block                                       */
     double *rows;              /* room x p: features of some rows                       */
-    double *slab;              /* a few rows of a block in double precision             */
     float *k;                  /* room x room: the values of a block, ld to a row       */
     int64_t *held, holds, ld;  /* room: rows whose values k holds                       */
     fenp_rows cache;           /* slots 0: values are too cheap to be kept              */

@@ -100,7 +100,9 @@ static answer solve(const char *name, const fenp_problem *q, int sweeps)
     const int64_t n = s->n, k = s->targets;
     const fenp_size size = { n, s->p, k, q->bias, q->power, 0 };
     const fenp_solver *solver = fenp_find_solver(name);
-    answer a = { { zeros(n * k), zeros(k), zeros(k), NULL, NULL }, zeros(n * k), zeros(k) };
+    answer a = { { .dual = zeros(n * k), .scale = zeros(k), .offset = zeros(k) },
+                 zeros(n * k),
+                 zeros(k) };
     if (strcmp(q->kernel.table->name, "linear") == 0) a.at.weights = zeros(s->p * k);
     if (q->power < 1.0) a.at.tangents = zeros(k * FENP_NODES_MAX * n);
     fenp_arena arena;
