@@ -83,7 +83,7 @@ static fen_status rescue(fen_model **m, const fenp_sample *sample, const fen_opt
                          const fenp_strategy *plan, const fenp_task *task, fen_error *err)
 {
     fen_model *first = *m;
-    const fenp_chosen same = { first->kernel, first->lambda, first->power, { .kind = "" } };
+    const fenp_chosen same = { first->kernel, first->lambda, first->power, { .kind = "" }, 0 };
     fenp_settled settled = { .o = *o, .output = fenp_new(first->targets, sizeof *settled.output) };
     if (!settled.output) return FEN_OK;
     memcpy(settled.output, first->output, (size_t)first->targets * sizeof *settled.output);
@@ -130,17 +130,16 @@ static fen_status build(fenp_prep **prep, fenp_sample *sample, fenp_settled *set
     m->hash = sample->hash;
     m->selection = chosen->selection, chosen->selection = (fenp_selection){ .kind = "" };
     fenp_note_labels(m, sample);
+    if (chosen->cut) fenp_note_cut(m);
     *out = m;
     return FEN_OK;
 }
 
 static int was_ended(const fen_model *m)
 {
-    for (int64_t t = 0; t < m->targets; t++)
-        if (m->certificate[t].verdict == FEN_VERDICT_LIMIT ||
-            m->certificate[t].verdict == FEN_VERDICT_INTERRUPTED)
-            return 1;
-    return 0;
+    int64_t t = 0;
+    while (t < m->targets && !fenp_is_early(m->certificate[t].verdict)) t++;
+    return t < m->targets;
 }
 
 /* What classes want besides scores: probabilities, and how many are right (by those, if there
@@ -188,6 +187,9 @@ static fen_status keep_inputs(fen_model *m, fenp_sample *sample, const fenp_stra
     return FEN_OK;
 }
 
+/* Of the time that a limit leaves, for the fit itself. */
+static const double FIT_SHARE = 0.2;
+
 static fen_status fit_settled(fenp_prep **prep, fenp_sample *sample, fenp_settled *settled,
                               const fenp_task *task, fen_model **out, fen_error *err)
 {
@@ -203,7 +205,9 @@ static fen_status fit_settled(fenp_prep **prep, fenp_sample *sample, fenp_settle
     if (status == FEN_OK) status = fenp_check_kernel(kernel, sample, err);
     if (status != FEN_OK) return status;
     const double last = fenp_solving_flops(&plan, o, &size) / plan.flops; /* share of the end */
-    const fenp_task choosing = fenp_task_part(task, "selection", 0.0, 1.0 - last);
+    fenp_task choosing = fenp_task_part(task, "selection", 0.0, 1.0 - last);
+    if (plan.refits && choosing.deadline > 0.0) /* an iterative fit makes use of what is left */
+        choosing.deadline -= FIT_SHARE * (choosing.deadline - start);
     const fenp_task solving = fenp_task_part(task, "solving", 1.0 - last, 1.0);
     status = fenp_choose(sample, o, settled->output, kernel, &plan, &chosen, &choosing, err);
     if (status == FEN_OK) status = build(prep, sample, settled, &chosen, &m, err);

@@ -71,6 +71,12 @@ void fenp_note_labels(fen_model *m, const fenp_sample *sample)
     }
 }
 
+void fenp_note_cut(fen_model *m)
+{
+    note(m, m->selection.count ? "the time limit cut the selection short: the best point so far"
+                               : "the time limit left no time to select: lambda and gamma by rule");
+}
+
 /* ---- what the scores of the training rows say -------------------------------------------- */
 
 /* How far beyond its bounds the loss was forgiven, or that it could not be. */

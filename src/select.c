@@ -31,9 +31,11 @@ typedef struct search {
     const fenp_strategy *strategy;
     const fenp_sample *all;    /* every row: what the units of lambda go by */
     const fenp_sample *sample; /* the rows of this round                    */
+    int64_t rows;              /* so many                                   */
     fenp_kernel kernel;
     fenp_score *grid;
     int64_t count, best;
+    fenp_score coarse; /* the best of the coarse round; lambda 0: there was none */
 } search;
 
 /* Candidates and scores of one gamma, filled by whichever thread takes it. */
@@ -42,6 +44,7 @@ typedef struct column {
     fenp_setting *points; /* count                                     */
     double *scores;       /* targets x count                           */
     double *errors;       /* count: NAN where there are no classes     */
+    int scored;           /* all of them are there                     */
     fen_status status;
     fen_error err;
 } column;
@@ -193,7 +196,8 @@ static void score_column(const search *s, column *c, const fenp_task *task)
                         : square_scores(s, &problem, c->points, count, c->scores, task, &c->err);
     } else
         c->status = fenp_no_memory(&c->err, 0, "the scores");
-    if (c->status == FEN_OK) c->status = fenp_task_at(task, 1.0, &c->err);
+    c->scored = c->status == FEN_OK;
+    if (c->scored) c->status = fenp_task_at(task, 1.0, &c->err);
 }
 
 /* A host that is told nothing, and stops as soon as another thread has failed or been stopped. */
@@ -252,7 +256,7 @@ static fen_status score_gammas(search *s, const double *gammas, int count, const
     const fen_status status =
         broken ? fenp_fail(err, broken->status, "%s", broken->err.message) : FEN_OK;
     for (int k = 0; k < count; k++) {
-        if (status == FEN_OK) record(s, &columns[k]);
+        if (columns[k].scored && (status == FEN_OK || status == FEN_LIMIT)) record(s, &columns[k]);
         free(columns[k].errors);
         free(columns[k].points);
         free(columns[k].scores);
@@ -305,6 +309,7 @@ static fen_status round_on(search *s, const fenp_sample *all, int64_t rows, doub
                                   &part, err);
     if (status != FEN_OK) return status;
     s->sample = part ? part : all;
+    s->rows = s->sample->n;
     status = run_round(s, gammas, count, widen, task, err);
     fenp_sample_free(part);
     return status;
@@ -321,6 +326,7 @@ static fen_status search_grid(search *s, const fenp_sample *all, double *gammas,
     if (plan->coarse_rows) {
         status = round_on(s, all, plan->coarse_rows, gammas, &count, plan->widen, &coarse, err);
         if (status != FEN_OK) return status;
+        s->coarse = s->grid[s->best];
         keep_neighbours(s, gammas, &count);
     }
     status = round_on(s, all, plan->rows, gammas, &count, plan->widen, &fine, err);
@@ -331,6 +337,14 @@ static fen_status search_grid(search *s, const fenp_sample *all, double *gammas,
     return status;
 }
 
+static void take_point(const fenp_score *point, fenp_chosen *chosen)
+{
+    chosen->kernel.par.gamma = point->gamma;
+    chosen->lambda = point->lambda;
+    chosen->power = point->power;
+}
+
+/* FEN_LIMIT leaves the best point so far in chosen, if there is one. */
 static fen_status search_best(const fenp_sample *sample, const fen_options *o,
                               const fenp_output *outputs, const fenp_strategy *strategy,
                               double *gammas, fenp_chosen *chosen, const fenp_task *task,
@@ -343,18 +357,33 @@ static fen_status search_best(const fenp_sample *sample, const fen_options *o,
     s.grid = fenp_new(most, sizeof *s.grid);
     fen_status status = s.grid ? search_grid(&s, sample, gammas, strategy->gammas, task, err)
                                : fenp_no_memory(err, 0, "the grid");
-    if (status != FEN_OK) {
+    const int some = status == FEN_LIMIT && s.count > 0 && isfinite(s.grid[s.best].score);
+    if (status != FEN_OK && !some) {
+        if (s.coarse.lambda > 0.0) take_point(&s.coarse, chosen);
         free(s.grid);
         return status;
     }
     const fenp_score *best = &s.grid[s.best];
-    chosen->kernel.par.gamma = best->gamma;
-    chosen->lambda = best->lambda;
-    chosen->power = best->power;
-    chosen->selection = (fenp_selection){
-        .rows = strategy->rows, .score = best->score, .count = s.count, .grid = s.grid
-    };
+    take_point(best, chosen);
+    chosen->selection =
+        (fenp_selection){ .rows = s.rows, .score = best->score, .count = s.count, .grid = s.grid };
     strncpy(chosen->selection.kind, o->select, sizeof chosen->selection.kind - 1);
+    return status;
+}
+
+/* lambda, gamma and power of no search. */
+static fen_status take_rule(const fenp_sample *sample, const fen_options *o,
+                            const fenp_output *outputs, fenp_chosen *chosen, fen_error *err)
+{
+    double powers[FEN_VALUES_MAX], gammas[FEN_VALUES_MAX];
+    const int count = fenp_list_powers(o, powers);
+    int at = 0;
+    while (at < count && powers[at] != 2.0) at++;
+    chosen->power = powers[at < count ? at : 0];
+    const fen_status status = fenp_list_gammas(o, chosen->kernel.table, sample, 1, gammas, err);
+    if (status != FEN_OK) return status;
+    chosen->kernel.par.gamma = gammas[0];
+    fenp_list_lambdas(o, outputs, &chosen->kernel, sample, 1, chosen->power, &chosen->lambda);
     return FEN_OK;
 }
 
@@ -364,19 +393,23 @@ static fen_status choose(const fenp_sample *sample, const fen_options *o,
                          const fenp_strategy *strategy, int always, fenp_chosen *out,
                          const fenp_task *task, fen_error *err)
 {
-    double gammas[MOST_GAMMAS], powers[FEN_VALUES_MAX];
+    double gammas[MOST_GAMMAS];
     fenp_chosen chosen = { .kernel = { kernel, { 0.0, o->degree, o->coef0 } } };
     fen_status status = fenp_list_gammas(o, kernel, sample, strategy->gammas, gammas, err);
     if (status != FEN_OK) return status;
     chosen.kernel.par.gamma = gammas[0];
     if (always || strategy->gammas > 1 || strategy->lambdas > 1 || strategy->powers > 1)
         status = search_best(sample, o, outputs, strategy, gammas, &chosen, task, err);
-    else {
-        fenp_list_powers(o, powers);
-        chosen.power = powers[0];
-        fenp_list_lambdas(o, outputs, &chosen.kernel, sample, 1, chosen.power, &chosen.lambda);
+    else
+        status = take_rule(sample, o, outputs, &chosen, err);
+    if (status == FEN_LIMIT && strategy->refits && !always) {
+        chosen.cut = 1;
+        status = chosen.lambda > 0.0 ? FEN_OK : take_rule(sample, o, outputs, &chosen, err);
     }
-    if (status == FEN_OK) *out = chosen;
+    if (status == FEN_OK)
+        *out = chosen;
+    else
+        free(chosen.selection.grid);
     return status;
 }
 

@@ -85,8 +85,10 @@ typedef struct fenp_chosen {
     fenp_kernel kernel;
     double lambda, power;
     fenp_selection selection;      /* grid is owned by whoever holds this               */
+    int    cut;                    /* the time limit came before the end of the search  */
 } fenp_chosen;
-/* outputs: sample->targets of them; NULL: the square loss of numbers. */
+/* outputs: sample->targets of them; NULL: the square loss of numbers. Where scores take refits,
+ * a time limit leaves the best point so far, or a rule's. */
 fen_status fenp_choose(const fenp_sample *sample, const fen_options *o,
                        const fenp_output *outputs, const fen_kernel *kernel,
                        const fenp_strategy *strategy, fenp_chosen *out, const fenp_task *task,
@@ -138,6 +140,8 @@ void       fenp_note_preparation(const fenp_prep *prep, int64_t rows_without_tar
 void       fenp_note_tie(fen_model *model);
 /* That all labels of a column are equal. */
 void       fenp_note_labels(fen_model *model, const fenp_sample *sample);
+/* That there was no time for all of the selection. */
+void       fenp_note_cut(fen_model *model);
 /* What f(x_i) (targets x n) show: residuals outside a tube. */
 void       fenp_note_scores(fen_model *model, const fenp_sample *sample, const double *scores);
 /* The dual vectors that a model of a power below 1 carries while it is being made. */

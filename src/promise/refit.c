@@ -160,13 +160,20 @@ static fen_status solve(work *s, int64_t t, int64_t setting, const fenp_task *ta
                         task, err);
 }
 
+/* From a to b of the step under way. */
+static fenp_task step_task(const work *s, const fenp_task *task, double a, double b)
+{
+    return fenp_task_part(task, task ? task->stage : "", (s->done + a) / s->steps,
+                          (s->done + b) / s->steps);
+}
+
 static fen_status solve_next(work *s, int64_t t, int64_t setting, const fenp_task *task,
                              fen_error *err)
 {
-    const fenp_task part = fenp_task_part(task, task ? task->stage : "", s->done / s->steps,
-                                          (s->done + 1.0) / s->steps);
+    const fenp_task part = step_task(s, task, 0.0, s->how->folds ? 1.0 : 0.0);
+    const fen_status status = solve(s, t, setting, &part, err);
     s->done += 1.0;
-    return solve(s, t, setting, task ? &part : NULL, err);
+    return status;
 }
 
 /* ---- what it says about a row ------------------------------------------------------------ */
@@ -256,15 +263,16 @@ static fen_status run_rows(work *s, int64_t t, int64_t setting, const fenp_task 
     const int64_t n = s->one.n;
     open_slot(s, t, 0);
     memcpy(s->one.w, s->w, (size_t)n * sizeof(double));
-    fen_status status = solve_next(s, t, setting, NULL, err);
+    fen_status status = solve_next(s, t, setting, task, err);
     if (status != FEN_OK) return status;
     memcpy(s->full, s->now.dual, (size_t)n * sizeof(double));
     for (int64_t i = 0; i < n; i++) /* before any refit changes the scores */
         if (s->full[i] == 0.0) keep(s, t, setting, i);
     for (int64_t i = 0; i < n && status == FEN_OK; i++) {
-        const double part = (s->done - 1.0 + (double)i / (double)n) / s->steps;
-        status = fenp_task_at(task, part, err);
-        if (status == FEN_OK && s->full[i] != 0.0) status = run_row(s, t, setting, i, NULL, err);
+        const double at = (double)i / (double)n - 1.0;
+        const fenp_task part = step_task(s, task, at, at);
+        status = fenp_task_at(&part, 0.0, err);
+        if (status == FEN_OK && s->full[i] != 0.0) status = run_row(s, t, setting, i, &part, err);
     }
     close_slot(s, t, 0);
     return status;
@@ -385,7 +393,8 @@ fen_status fenp_scores_refit(fenp_arena *arena, const fenp_problem *problem, con
     s.one.y = x->y, s.par = how->outputs[0].par;
     memcpy(s.one.w, x->w, (size_t)x->n * sizeof(double));
     memset(scores, 0, (size_t)(count * x->targets) * sizeof(double));
-    if (status == FEN_OK) status = how->solver->begin(arena, &s.task, &s.state, NULL, err);
+    const fenp_task begin = fenp_task_part(task, task ? task->stage : "", 0.0, 0.0);
+    if (status == FEN_OK) status = how->solver->begin(arena, &s.task, &s.state, &begin, err);
     const int narrowed = fenp_threads_narrow(x->n);
     for (int64_t at = 0; at < count && status == FEN_OK;) status = run_power(&s, &at, task, err);
     fenp_threads_widen(narrowed);

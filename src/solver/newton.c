@@ -98,9 +98,15 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     return status;
 }
 
-static void times(const state *s, const double *x, double *product)
+static void swap_diagonals(state *s) { cblas_dswap((int)s->n, s->k, (int)s->n + 1, s->diag, 1); }
+
+/* With the diagonal of K in its place: that of a factor, of a large lambda, would drown it. */
+static void times(state *s, const double *x, double *product)
 {
-    fenp_upper_times(s->n, s->k, s->diag, x, 1, product);
+    const int n = (int)s->n;
+    swap_diagonals(s);
+    cblas_dsymv(CblasColMajor, CblasUpper, n, 1.0, s->k, n, x, 1, 0.0, product, 1);
+    swap_diagonals(s);
 }
 
 static double dot(const state *s, const double *x, const double *z)
