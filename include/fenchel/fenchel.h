@@ -170,7 +170,7 @@ typedef enum fen_verdict { FEN_VERDICT_MAP(FEN_VERDICT_ENUM) FEN_VERDICT_COUNT }
 
 typedef struct fen_certificate {     /* dual <= least possible objective <= primal    */
     double  primal, dual, gap;       /* gap = primal - dual                           */
-    double  relative_gap;            /* gap / max(primal, 1e-12 null)                 */
+    double  relative_gap;            /* gap / max(|primal|, 1e-12 null)               */
     double  null;                    /* objective of the best constant function       */
     double  mean_loss;               /* first term of primal, on the training rows    */
     double  norm;                    /* ||f||                                         */
@@ -221,8 +221,9 @@ FEN_API fen_status fen_plan_file(const char *path, const fen_options *o, const f
 FEN_API fen_status fen_select(const fen_table *table, const fen_options *o,
                               const fen_host *host, char **json, fen_error *err);
 
-/* The solutions, their norms and leave-one-out scores along a grid of o->over, as JSON text:
- * release it with fen_text_free. gamma is one: given, by rule, or chosen as fen_fit does. */
+/* The solutions along a grid of o->over, with norms and losses, as JSON text: release it with
+ * fen_text_free. The square loss has scores too (leave-one-out or GCV), other losses where
+ * o->select asks for them. gamma is one: given, by rule, or chosen as fen_fit does. */
 FEN_API fen_status fen_path(const fen_table *table, const fen_options *o,
                             const fen_host *host, char **json, fen_error *err);
 
