@@ -255,7 +255,13 @@ static int predict(job *j)
 {
     fen_stream *stream = NULL;
     fen_error err;
-    if (fen_stream_open(j->r->operand[1], &j->r->options, &stream, &err)) return fail(&err);
+    fen_options reading = j->r->options;
+    char name[512];
+    if (j->classes > 0) { /* a column of labels may hold one that is not like those of training */
+        snprintf(name, sizeof name, "\"%.500s\"", fen_model_target_name(j->model, 0));
+        reading.task = "classification", reading.target = name;
+    }
+    if (fen_stream_open(j->r->operand[1], &reading, &stream, &err)) return fail(&err);
     int code = sink_open(&j->sink, j->r->output);
     if (code == EXIT_DONE) {
         code = predict_stream(j, stream, progress_begin(j->r->quiet));

@@ -119,7 +119,7 @@ static void choice_row(const grid *g, const outline *o, const point *p)
     printf("  %*s", (int)strlen(g->kind), score_text(g, p->score, score));
     if (g->classes && isfinite(p->score)) printf("  %6.2f%%", shown_error(p));
     if (g->classes && !isfinite(p->score)) printf("  %7s", "-");
-    puts(chosen ? "  <- chosen" : "");
+    puts(chosen && !g->classes ? "  <- chosen" : ""); /* a line has 80 columns */
 }
 
 /* The chosen point and its neighbours: the report stays within a screen. */

@@ -4,6 +4,7 @@
  * the numbers in the file must be those that come out. Rows of a model of random features
  * are read block by block, twice: memory does not grow with them. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -283,15 +284,19 @@ fen_status fen_verify(const fen_model *m, const fen_table *table, const fen_opti
 fen_status fen_verify_file(const fen_model *m, const char *path, const fen_options *o,
                            const fen_host *host, fen_certificate *out, int *holds, fen_error *err)
 {
-    const fen_options initial = fen_options_default();
-    const fen_options *reading = o ? o : &initial;
+    fen_options reading = o ? *o : fen_options_default();
+    char name[512];
     fenp_source *source = NULL;
     fen_table *table = NULL;
     fenp_share first, rest;
     fenp_share_open(&first, host, 0.0, 0.1);
     fenp_share_open(&rest, host, m->frequencies ? 0.0 : 0.1, 1.0);
-    fen_status status = m->frequencies ? fenp_source_file(path, reading, &source, err)
-                                       : fen_table_read(path, reading, &first.own, &table, err);
+    if (m->prep->class_count > 0) { /* labels are text, whatever most of them look like */
+        snprintf(name, sizeof name, "\"%.500s\"", m->prep->target[0]);
+        reading.task = "classification", reading.target = name;
+    }
+    fen_status status = m->frequencies ? fenp_source_file(path, &reading, &source, err)
+                                       : fen_table_read(path, &reading, &first.own, &table, err);
     if (status == FEN_OK) status = verify(m, table, source, o, &rest.own, out, holds, err);
     fenp_source_close(source);
     fen_table_free(table);

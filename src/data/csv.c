@@ -186,24 +186,52 @@ static fen_status unknown_column(const fenp_csv_layout *layout, const char *item
                      layout->name, wrong, (long long)layout->cols, layout->column[0].name);
 }
 
-/* A name, or else a number from 1. */
+static int64_t find_name(const fenp_csv_layout *layout, const char *item, int64_t length)
+{
+    for (int64_t j = 0; j < layout->cols; j++) {
+        const char *name = layout->column[j].name;
+        if (strncmp(name, item, (size_t)length) == 0 && name[length] == 0) return j;
+    }
+    return -1;
+}
+
+/* A name, or else a number from 1; -1: neither. */
+static int64_t find_column(const fenp_csv_layout *layout, const char *item, int64_t length)
+{
+    const int64_t named = find_name(layout, item, length);
+    int64_t number;
+    if (named >= 0) return named;
+    return fenp_parse_int(item, length, &number) && number >= 1 && number <= layout->cols
+               ? number - 1
+               : -1;
+}
+
 static int make_text(void *user, const char *item, int64_t length)
 {
     request *asked = user;
-    fenp_csv_layout *layout = asked->layout;
-    int64_t number;
-    for (int64_t j = 0; j < layout->cols; j++) {
-        const char *name = layout->column[j].name;
-        if (strncmp(name, item, (size_t)length) != 0 || name[length] != 0) continue;
-        layout->column[j].text = 1;
-        return 0;
-    }
-    if (fenp_parse_int(item, length, &number) && number >= 1 && number <= layout->cols) {
-        layout->column[number - 1].text = 1;
-        return 0;
-    }
-    asked->status = unknown_column(layout, item, length, asked->err);
-    return 1;
+    const int64_t column = find_column(asked->layout, item, length);
+    if (column >= 0)
+        asked->layout->column[column].text = 1;
+    else
+        asked->status = unknown_column(asked->layout, item, length, asked->err);
+    return column < 0;
+}
+
+/* Labels of classes are text, whatever most of them look like: 1, 2, none. target as in
+ * prepare_learn.c, or one name in quotes; what it does not find is found missing there. */
+static void make_labels_text(fenp_csv_layout *layout, const fen_options *o)
+{
+    const char *target = o->target ? o->target : "";
+    const size_t length = strlen(target);
+    int64_t column = layout->cols - 1;
+    if (length >= 2 && target[0] == '"')
+        column = find_name(layout, target + 1, (int64_t)length - 2);
+    else if (length > 0)
+        column = find_column(layout, target, (int64_t)length);
+    else if (column > 0 && o->weights && o->weights[0] &&
+             find_column(layout, o->weights, (int64_t)strlen(o->weights)) == column)
+        column--;
+    if (column >= 0) layout->column[column].text = 1;
 }
 
 static fen_status open_text(reader *r, const fen_options *o, fen_error *err)
@@ -213,6 +241,7 @@ static fen_status open_text(reader *r, const fen_options *o, fen_error *err)
     if (status == FEN_OK) status = check_text(r, err);
     if (status == FEN_OK) r->newline = fenp_csv_newline(r->text.at, r->text.used);
     if (status == FEN_OK) status = find_layout(r, err);
+    if (status == FEN_OK && strcmp(o->task, "classification") == 0) make_labels_text(&r->layout, o);
     if (status != FEN_OK || !o->text) return status;
     request asked = { &r->layout, FEN_OK, err };
     fenp_each_item(o->text, make_text, &asked);

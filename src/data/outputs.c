@@ -86,8 +86,7 @@ fen_status fenp_choose_loss(const fenp_prep *prep, const fen_options *o, fenp_lo
 
 typedef struct reading {
     const fenp_prep *prep;
-    double *weights;
-    fen_status status;
+    double *weights; /* NaN: not read yet */
     fen_error *err;
 } reading;
 
@@ -106,30 +105,86 @@ static fen_status unknown_label(const fenp_prep *prep, const char *label, int le
                      prep->class_count > SHOWN ? ", ..." : "");
 }
 
-/* LABEL=WEIGHT; a label may hold a = itself. */
-static int read_weight(void *user, const char *item, int64_t length)
+static fen_status bad_item(reading *r, const char *item, int64_t length)
 {
-    reading *r = user;
+    return fenp_fail(r->err, FEN_BAD_CALL,
+                     "--class-weights must be balanced or LABEL=WEIGHT,LABEL=WEIGHT with weights "
+                     "greater than 0, not \"%.*s\"",
+                     (int)(length < 60 ? length : 60), item);
+}
+
+/* A quoted label without its quotes: what is in them, "" for ". Returns its length. */
+static int64_t unquote(char *label, int64_t length)
+{
+    int64_t kept = 0;
+    for (int64_t i = 1; i + 1 < length; i++) {
+        label[kept++] = label[i];
+        i += label[i] == '"';
+    }
+    return kept;
+}
+
+static fen_status set_weight(reading *r, char *label, int64_t length, double weight)
+{
+    if (length >= 2 && label[0] == '"' && label[length - 1] == '"') length = unquote(label, length);
+    const int64_t k = fenp_prep_class(r->prep, label, length);
+    if (k < 0) return unknown_label(r->prep, label, (int)length, r->err);
+    if (!isnan(r->weights[k]))
+        return fenp_fail(r->err, FEN_BAD_CALL, "--class-weights names the class \"%.60s\" twice",
+                         r->prep->classes[k]);
+    r->weights[k] = weight;
+    return FEN_OK;
+}
+
+/* LABEL=WEIGHT; a label may hold a = itself. */
+static fen_status read_weight(reading *r, const char *item, int64_t length)
+{
     int64_t cut = length - 1;
     double weight;
     while (cut >= 0 && item[cut] != '=') cut--;
-    int64_t label = cut, number = cut + 1; /* ends there, begins there: blanks are left out */
-    while (label > 0 && item[label - 1] == ' ') label--;
+    int64_t end = cut, number = cut + 1; /* of the label; blanks are left out */
+    while (end > 0 && item[end - 1] == ' ') end--;
     while (number < length && item[number] == ' ') number++;
     if (cut < 0 || !fenp_parse_fraction(item + number, length - number, &weight) || !(weight > 0) ||
-        !isfinite(weight)) {
-        r->status = fenp_fail(r->err, FEN_BAD_CALL,
-                              "--class-weights must be balanced or LABEL=WEIGHT,LABEL=WEIGHT with "
-                              "weights greater than 0, not \"%.*s\"",
-                              (int)(length < 60 ? length : 60), item);
-        return 1;
+        !isfinite(weight))
+        return bad_item(r, item, length);
+    char *label = fenp_new(end + 1, 1);
+    if (!label) return fenp_no_memory(r->err, end + 1, "a label");
+    memcpy(label, item, (size_t)end);
+    label[end] = '\0';
+    const fen_status status = set_weight(r, label, end, weight);
+    free(label);
+    return status;
+}
+
+/* The comma behind an item, or the end; a label that begins with a quote may hold commas. */
+static const char *item_end(const char *p)
+{
+    int quoted = *p == '"';
+    if (quoted) p++;
+    for (; *p && (quoted || *p != ','); p++)
+        if (quoted && *p == '"') {
+            if (p[1] == '"')
+                p++;
+            else
+                quoted = 0;
+        }
+    return p;
+}
+
+static fen_status read_weights(reading *r, const char *list)
+{
+    fen_status status = FEN_OK;
+    for (const char *p = list; status == FEN_OK; p++) {
+        while (*p == ' ') p++;
+        const char *end = item_end(p), *last = end;
+        while (last > p && last[-1] == ' ') last--;
+        status = read_weight(r, p, last - p);
+        if (!*(p = end)) break;
     }
-    const int64_t k = fenp_prep_class(r->prep, item, label);
-    if (k < 0)
-        r->status = unknown_label(r->prep, item, (int)label, r->err);
-    else
-        r->weights[k] = weight;
-    return r->status != FEN_OK;
+    for (int64_t k = 0; k < r->prep->class_count; k++)
+        if (isnan(r->weights[k])) r->weights[k] = 1.0;
+    return status;
 }
 
 static void balance(const fenp_prep *prep, const fenp_sample *sample, double *weights)
@@ -148,18 +203,19 @@ static fen_status class_weights(const fenp_prep *prep, const fen_options *o,
     if (prep->class_count == 0)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--class-weights: there are no classes; see --task classification");
-    reading r = { prep, fenp_new(prep->class_count, sizeof(double)), FEN_OK, err };
+    reading r = { prep, fenp_new(prep->class_count, sizeof(double)), err };
+    fen_status status = FEN_OK;
     if (!r.weights) return fenp_no_memory(err, 8 * prep->class_count, "the weights of the classes");
-    for (int64_t k = 0; k < prep->class_count; k++) r.weights[k] = 1.0;
+    for (int64_t k = 0; k < prep->class_count; k++) r.weights[k] = NAN;
     if (strcmp(o->class_weights, "balanced") == 0)
         balance(prep, sample, r.weights);
     else
-        fenp_each_item(o->class_weights, read_weight, &r);
-    if (r.status == FEN_OK)
+        status = read_weights(&r, o->class_weights);
+    if (status == FEN_OK)
         *out = r.weights;
     else
         free(r.weights);
-    return r.status;
+    return status;
 }
 
 static fen_status weigh(const double *weights, fenp_sample *sample, fen_error *err)

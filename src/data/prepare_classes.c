@@ -1,8 +1,10 @@
 /* prepare_classes.c -- targets that are classes
  *
  * What a target is: text is classes; so are numbers with exactly two values, unless --loss names
- * a loss of numbers; any numbers are with --task classification. Only rows that can be used count. Classes are sorted, numbers by
- * size and text bytewise, and kept as they are written (numbers in their shortest form).
+ * a loss of numbers; any numbers are with --task classification. Only rows that can be used
+ * count. Classes are sorted, numbers by size, then text bytewise, and kept as they are written;
+ * numbers in their shortest form, where all labels are numbers or one is written in several
+ * ways: 1 and 1.0 are one class.
  * A label is found by its text, else by its value: a file may write 1 as 1.0, and have further
  * labels in its column, which make text of the numbers.
  * Cost: a pass over the target, with a binary search among at most 1000 values. */
@@ -78,7 +80,8 @@ double fenp_class_code(const fenp_codes *codes, double cell)
 /* Distinct values in ascending order; codes of levels, where the column is text. */
 typedef struct values {
     double at[FENP_CLASSES_MAX + 1];
-    int64_t rows[FENP_CLASSES_MAX + 1]; /* that have each of them */
+    int64_t rows[FENP_CLASSES_MAX + 1]; /* that have each of them           */
+    char respelt[FENP_CLASSES_MAX + 1]; /* a number that is written in several ways */
     int64_t count;
 } values;
 
@@ -100,7 +103,9 @@ static void insert(values *v, int64_t at, double value)
     const size_t behind = (size_t)(v->count - at);
     memmove(v->at + at + 1, v->at + at, behind * sizeof *v->at);
     memmove(v->rows + at + 1, v->rows + at, behind * sizeof *v->rows);
+    memmove(v->respelt + at + 1, v->respelt + at, behind);
     v->at[at] = value;
+    v->respelt[at] = 0;
     v->rows[at] = 0;
     v->count++;
 }
@@ -118,24 +123,50 @@ static void gather(const fenp_prep *prep, const fenp_binding *b, int64_t most, v
     }
 }
 
-/* In the order of their texts: few at a time, so that a simple sort will do. */
+/* The number that a level is; NaN: text. */
+static double level_value(const fenp_column *c, double code)
+{
+    const char *level = c->levels[(int64_t)code];
+    const double value = value_of(level, (int64_t)strlen(level)) + 0.0;
+    return isfinite(value) ? value : NAN;
+}
+
+/* Numbers by size, then text. */
+static int order_of(const fenp_column *c, double a, double b)
+{
+    const double x = level_value(c, a), y = level_value(c, b);
+    if (isnan(x) && isnan(y)) return strcmp(c->levels[(int64_t)a], c->levels[(int64_t)b]);
+    return isnan(x) ? 1 : isnan(y) ? -1 : (x > y) - (x < y);
+}
+
+/* Few at a time, so that a simple sort will do. Equal numbers become one. */
 static void sort_codes(const fenp_column *c, values *v)
 {
-    for (int64_t i = 1; i < v->count; i++)
-        for (int64_t j = i;
-             j > 0 && strcmp(c->levels[(int64_t)v->at[j]], c->levels[(int64_t)v->at[j - 1]]) < 0;
-             j--) {
-            const double code = v->at[j];
-            const int64_t rows = v->rows[j];
-            v->at[j] = v->at[j - 1], v->rows[j] = v->rows[j - 1];
-            v->at[j - 1] = code, v->rows[j - 1] = rows;
-        }
+    values sorted = { .count = 0 };
+    for (int64_t i = 0; i < v->count; i++) {
+        int64_t at = sorted.count;
+        while (at > 0 && order_of(c, sorted.at[at - 1], v->at[i]) > 0) at--;
+        if (at == 0 || order_of(c, sorted.at[at - 1], v->at[i]) != 0)
+            insert(&sorted, at++, v->at[i]);
+        else
+            sorted.respelt[at - 1] = 1;
+        sorted.rows[at - 1] += v->rows[i];
+    }
+    *v = sorted;
+}
+
+/* What class k is called; number: room for it. */
+static const char *name_of(const fenp_column *c, const values *v, int64_t k, char number[33])
+{
+    const int bare = !c->text || !isnan(level_value(c, v->at[v->count - 1])); /* numbers alone */
+    if (!bare && !v->respelt[k]) return c->levels[(int64_t)v->at[k]];
+    number[fenp_print_double(c->text ? level_value(c, v->at[k]) : v->at[k], number)] = '\0';
+    return number;
 }
 
 static fen_status keep(fenp_prep *prep, const fen_table *table, int64_t column, const values *v,
                        fen_error *err)
 {
-    const fenp_column *c = &table->column[column];
     fen_status status = FEN_OK;
     prep->classes = fenp_new_zeroed(v->count, sizeof *prep->classes);
     prep->class_rows = fenp_new(v->count, sizeof *prep->class_rows);
@@ -143,9 +174,8 @@ static fen_status keep(fenp_prep *prep, const fen_table *table, int64_t column, 
         return fenp_no_memory(err, 16 * v->count, "the classes");
     for (int64_t k = 0; status == FEN_OK && k < v->count; k++) {
         char number[33];
-        if (!c->text) number[fenp_print_double(v->at[k], number)] = '\0';
         status =
-            fenp_copy_name(fenp_table_title(table), c->text ? c->levels[(int64_t)v->at[k]] : number,
+            fenp_copy_name(fenp_table_title(table), name_of(&table->column[column], v, k, number),
                            &prep->classes[k], err);
         prep->class_rows[k] = v->rows[k];
         if (status == FEN_OK) prep->class_count++;

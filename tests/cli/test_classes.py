@@ -387,6 +387,108 @@ class OneClass(ClassTest):
         self.assertEqual((fit["inputs"], fit["d"]), (2, 2))
 
 
+class Agreement(ClassTest):
+    """Labels, probabilities and error rates tell one story."""
+    def check_agreement(self, labels, *options):
+        fit = self.fit(*options)
+        found = self.run_tool("predict", "data.fen", "data.csv", "--json").json
+        for said, law in zip(found["predictions"], found["probabilities"]):
+            self.assertEqual(law[labels.index(said)], max(law))
+        # both count the rows: in the sum of n shares 1/n rounding errors are below 1e-12
+        self.assertAlmostEqual(fit["train_error"], found["error_rate"], delta=1e-12)
+        self.assertAlmostEqual(found["error_rate"] + found["accuracy"], 1, delta=1e-12)
+        self.run_tool("verify", "data.fen", "data.csv")
+
+    def test_the_label_is_the_most_probable(self):
+        self.write_rows([(0.4 * a, 0.4 * b, k) for a, b, k in points(120, 4)], list("abcd"))
+        for options in (("--loss", "hinge", "--probability"), ("--loss", "logistic")):
+            for multiclass in ("ovr", "ovo"):
+                self.check_agreement(list("abcd"), "--multiclass", multiclass, *options)
+
+    def test_of_two_as_well(self):
+        self.write_rows([(0.3 * a, 0.3 * b, k) for a, b, k in points(90, 2)], ["no", "yes"])
+        self.check_agreement(["no", "yes"], "--loss", "hinge", "--probability")
+
+    def test_class_weights_do_not_count_errors(self):
+        self.write_rows([(0.3 * a, 0.3 * b, k) for a, b, k in points(90, 2)], ["no", "yes"])
+        self.check_agreement(["no", "yes"], "--class-weights", "yes=20")
+
+    def test_the_sum_of_the_weights_is_no_number_of_rows(self):
+        rows = points(60, 2)
+        for name, weight in (("one.csv", "1"), ("small.csv", "0.001")):
+            self.write(name, "a,b,kind,w\n" + "".join(f"{a:.5f},{b:.5f},{'ny'[k]},{weight}\n"
+                                                      for a, b, k in rows))
+        laws = []
+        for name in ("one", "small"):
+            self.run_tool("fit", f"{name}.csv", *FIXED, "--weights", "w", "--loss", "hinge",
+                          "--probability", "--tolerance", "1e-10", "--quiet")
+            found = self.run_tool("predict", f"{name}.fen", "one.csv", "--json").json
+            laws.append([law[0] for law in found["probabilities"]])
+        for one, other in zip(*laws):
+            self.assertAlmostEqual(one, other, delta=1e-4)   # refits have gaps of 1e-4
+
+    def test_error_rates_stand_beside_scores(self):
+        self.write_rows(points(80, 3), ["u", "v", "w"])
+        words = ("data.csv", "--gamma", "0.1:1:2", "--lambda", "0.001:0.1:3")
+        fit = self.run_tool("fit", *words, "--json").json
+        table = self.run_tool("select", *words, "--json").json
+        self.assertEqual([point["error_rate"] for point in fit["grid"]],
+                         [point["error_rate"] for point in table["grid"]])
+        best = min(fit["grid"], key=lambda point: point["score"])
+        self.assertEqual((fit["score"], fit["error_rate"]), (best["score"], best["error_rate"]))
+        self.assertEqual(self.run_tool("info", "data.fen", "--json").json["error_rate"],
+                         fit["error_rate"])
+        text = " ".join(self.run_tool("fit", *words).out.split())
+        self.assertIn(f"{100 * fit['error_rate']:.4g} % held out", text)
+
+    def test_few_rows_have_probabilities(self):
+        self.write("data.csv", "a,b,kind\n1,2,no\n2,1,yes\n3,4,yes\n")
+        for options in ((), ("--gamma", "1", "--lambda", "0.1")):
+            self.run_tool("fit", "data.csv", "--loss", "hinge", "--probability", *options,
+                          "--quiet")
+            self.assertEqual(len(self.predict()), 3)
+
+
+class MixedLabels(ClassTest):
+    def test_numbers_among_text(self):
+        self.write_rows(points(40, 4), ["1", "1.0", "2", "no"])
+        fit = self.fit("--task", "classification")
+        self.assertEqual([(entry["label"], entry["rows"]) for entry in fit["classes"]],
+                         [("1", 20), ("2", 10), ("no", 10)])
+        self.run_tool("verify", "data.fen", "data.csv")
+        self.assertEqual({row["prediction"] for row in self.predict()}, {"1", "2", "no"})
+
+    def test_an_unseen_word_is_a_mistake(self):
+        self.write_rows(points(40, 2), ["1", "2"])
+        self.fit()
+        self.write_rows(points(40, 4), ["1", "2", "2.0", "none"], name="new.csv")
+        found = self.run_tool("predict", "data.fen", "new.csv", "--json").json
+        self.assertEqual(found["unknown_labels"], 10)
+        self.write("bare.csv", "a,b\n1,2\n")              # no column of labels: no matter
+        self.assertEqual(len(self.predict(data="bare.csv")), 1)
+
+
+class WeightLists(ClassTest):
+    def test_quoted_labels(self):
+        self.write_rows(points(40, 2), ['a, "b"=1', "c"], quote=True)
+        fit = self.fit("--class-weights", '"a, ""b""=1"=3, c = 1/2')
+        self.assertEqual([entry["weight"] for entry in fit["classes"]], [3, 0.5])
+
+    def test_what_is_refused(self):
+        self.write_rows(points(40, 2), ["a", "b"])
+        for given, says in (("a=1,a=2", "twice"), (",", "LABEL=WEIGHT"), ("a=1,", "LABEL=WEIGHT"),
+                            ("a=1,b", '"b"'), ('"a=1', "no class")):
+            code = DATA if says == "no class" else USAGE
+            self.refuse("fit", "data.csv", *FIXED, "--class-weights", given, code=code,
+                        says=["--class-weights", says])
+
+    def test_losses_of_numbers_get_the_right_sentence(self):
+        self.write_rows(points(40, 3), ["a", "b", "c"])
+        for loss in ("eps", "pinball:0.1,0.9"):
+            self.refuse("fit", "data.csv", "--multiclass", "ovo", "--loss", loss, code=USAGE,
+                        says=["is for numbers", "hinge"])
+
+
 class Report(ClassTest):
     def test_report_for_people(self):
         self.write_rows(points(60, 3), ["u", "v", "w"])

@@ -177,9 +177,13 @@ static void labels_are_found_again(void **state)
     assert_true(isnan(labels[0]) && isnan(labels[1]));
     fen_table_free(t);
     forget(&l);
-    l = learn_table(table_of("x,y*\n1,01\n2,1\n3,a\n"), &o);
-    assert_int_equal(fenp_prep_class(l.prep, "1", 1), 1); /* its text comes first */
+    l = learn_table(table_of("x,y*\n1,01\n2,1\n3,a\n4,1e5\n"), &o);
+    assert_int_equal(l.prep->class_count, 3); /* a number is one class, however it is written */
+    assert_int_equal(l.prep->class_rows[0], 2);
+    assert_string_equal(l.prep->classes[0], "1");
+    assert_string_equal(l.prep->classes[1], "1e5"); /* as it is always written */
     assert_int_equal(fenp_prep_class(l.prep, "1.0", 3), 0);
+    assert_int_equal(fenp_prep_class(l.prep, "100000", 6), 1);
     assert_int_equal(fenp_prep_class(l.prep, "b", 1), -1);
     assert_int_equal(fenp_prep_class(l.prep, "ab", 1), 2); /* as long as it is said to be */
     forget(&l);
