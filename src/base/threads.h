@@ -7,7 +7,7 @@ fenp_threads fenp_threads_enter(int32_t wanted /* 0: one per core */);
 void         fenp_threads_leave(fenp_threads before);
 /* One thread for a while where more would wait for each other longer than they work: iterations
  * over so few rows. Inside a parallel region there is one anyway. The answer goes to widen. */
-enum { FENP_FEW_ROWS = 600 };
+enum { FENP_FEW_ROWS = 1200 };
 int          fenp_threads_narrow(int64_t rows);
 void         fenp_threads_widen(int narrowed);
 #endif

@@ -26,6 +26,7 @@
 
 #include "base/error.h"
 #include "base/linalg.h"
+#include "base/threads.h"
 #include "solver/face.h"
 #include "solver/pivot.h"
 #include "solver/smo.h"
@@ -286,7 +287,9 @@ static fen_status pivots(state *s, const fenp_problem *problem, double goal, int
     fenp_pivot_room room = { s->face.factor, s->face.work, s->face.who };
     *moved = 0;
     fen_status status = make_whole(s, problem, task, err);
+    const int narrowed = fenp_threads_narrow(0); /* thousands of short calls of BLAS */
     if (status == FEN_OK) status = fenp_pivot(q, s->whole, goal, n, &room, moved, task, err);
+    fenp_threads_widen(narrowed);
     if (!*moved) return status;
     cblas_dsymv(CblasColMajor, CblasUpper, (int)n, 1.0, s->whole, (int)n, q->b, 1, 0.0, s->f, 1);
     for (int64_t i = 0; i < n; i++) q->g[i] = s->f[i] + q->d[i] * q->b[i] - s->linear[i];
