@@ -75,6 +75,11 @@ static int judge_end(const fen_model *model, const request *r)
                         "interrupted; the model so far was saved, with a relative gap of %.2g for "
                         "target %s",
                         fen_model_certificate(model, t).relative_gap, name);
+    if (late >= 0 && fabs(fen_model_certificate(model, t).relative_gap) <= r->options.tolerance)
+        return complain(EXIT_NO,
+                        "the limit of %.6g seconds ended the selection; the model was saved; a "
+                        "longer --time-limit, or values for --gamma and --lambda help",
+                        r->options.time_limit_seconds);
     if (late >= 0)
         return complain(EXIT_NO,
                         "the limit of %.6g seconds ended the fit with a relative gap of %.2g for "

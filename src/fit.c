@@ -142,6 +142,14 @@ static int was_ended(const fen_model *m)
     return t < m->targets;
 }
 
+/* Optimal or not: with more time it would have been another objective. */
+static void mark_cut(fen_model *m)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        if (!fenp_is_early(m->certificate[t].verdict))
+            m->certificate[t].verdict = FEN_VERDICT_LIMIT;
+}
+
 /* What classes want besides scores: probabilities, and how many are right (by those, if there
  * are any). A fit that was ended has no time for the former. */
 enum { SIGMOID_FOLDS = 5 };
@@ -215,6 +223,7 @@ static fen_status fit_settled(fenp_prep **prep, fenp_sample *sample, fenp_settle
     if (status == FEN_OK && plan.rescue && !(fenp_worst_gap(m) <= m->tolerance))
         status = rescue(&m, sample, o, &plan, &solving, err);
     if (status == FEN_OK) status = check_finite(m, err);
+    if (status == FEN_OK && chosen.cut) mark_cut(m);
     if (status == FEN_OK) status = judge_classes(m, sample, o, &plan, &solving, err);
     if (status == FEN_OK) status = keep_inputs(m, sample, &plan, err);
     free(chosen.selection.grid);
