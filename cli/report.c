@@ -111,15 +111,18 @@ static outline outline_of(const grid *g)
 
 static void choice_row(const grid *g, const outline *o, const point *p)
 {
-    int chosen = p == &g->at[g->best];
-    char gamma[32] = "", score[32];
+    const int chosen = p == &g->at[g->best], width = (int)strlen(g->kind);
+    char gamma[32] = "", power[32] = "", score[32], error[32] = "", line[256];
     if (o->gammas) snprintf(gamma, sizeof gamma, "%.4g", p->gamma);
-    printf("%*s%c %12s  %12.4g", LABEL_WIDTH, "", chosen ? '>' : ' ', gamma, p->lambda);
-    if (o->powers) printf(" %6.4g", p->power);
-    printf("  %*s", (int)strlen(g->kind), score_text(g, p->score, score));
-    if (g->classes && isfinite(p->score)) printf("  %6.2f%%", shown_error(p));
-    if (g->classes && !isfinite(p->score)) printf("  %7s", "-");
-    puts(chosen && !g->classes ? "  <- chosen" : ""); /* a line has 80 columns */
+    if (o->powers) snprintf(power, sizeof power, " %6.4g", p->power);
+    if (g->classes && isfinite(p->score))
+        snprintf(error, sizeof error, "  %6.2f%%", shown_error(p));
+    else if (g->classes)
+        snprintf(error, sizeof error, "  %7s", "-");
+    snprintf(line, sizeof line, "%*s%c %12s  %12.4g%s  %*s%s", LABEL_WIDTH, "", chosen ? '>' : ' ',
+             gamma, p->lambda, power, width, score_text(g, p->score, score), error);
+    const char *mark = "  <- chosen"; /* where the line has room: '>' says it as well */
+    printf("%s%s\n", line, chosen && strlen(line) + strlen(mark) < 80 ? mark : "");
 }
 
 /* The chosen point and its neighbours: the report stays within a screen. */

@@ -94,6 +94,14 @@ class Reports(ToolTest):
         self.refuse("fit", "kernel.csv", "--kernel", "precomputed", "--lambda", "1",
                     "--task", "regression", code=DATA, says=["kernel.csv: ", "semidefinite"])
 
+    def test_lines_are_short(self):
+        few = ("--gamma", "0.1,0.2", "--lambda", "0.01,0.1", "--power", "1,2")
+        for words in (("two.csv",), ("three.csv", *few),
+                      ("data.csv", "--loss", "absolute", *few)):
+            with self.subTest(words=words):
+                text = self.run_tool("fit", *words, "-o", "m.fen").out
+                self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
+
     def test_exit_codes_in_words(self):
         for text in (self.said("--help"), self.said("--man")):
             self.assertIn("an iterative fit saves its model so far", text)
