@@ -7,8 +7,9 @@
  * Logistic loss: A = -1, B = 0, by what it means; other losses: A <= 0 and B by held-out scores
  * (calibrate.c). The class is the one with the largest probability: least q of two or of one
  * against the rest, which tells classes apart even where probabilities round to 1. Where there
- * are none, scores decide (fenp_outputs_decide).
+ * are none, or they are equal for two, scores decide (fenp_outputs_decide).
  * Cost: outputs per row; classes^2 for every round of the coupling. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,8 @@ static int64_t of_two(const fenp_classifier *by, const double *scores, double *p
     const fenp_output *o = by->outputs;
     p[o->plus] = of_plus(by, 0, scores[0]);
     p[o->minus] = 1.0 - p[o->plus];
-    return against(by, 0, scores[0]) <= 0.0 ? o->plus : o->minus;
+    const double q = against(by, 0, scores[0]); /* of a fair coin: see calibrate.c */
+    return q < 0.0 || (q <= DBL_MIN && scores[0] >= 0.0) ? o->plus : o->minus;
 }
 
 static int64_t by_rest(const fenp_classifier *by, const double *scores, double *p)

@@ -441,6 +441,19 @@ class Agreement(ClassTest):
         text = " ".join(self.run_tool("fit", *words).out.split())
         self.assertIn(f"{100 * fit['error_rate']:.4g} % held out", text)
 
+    def test_no_sigmoid_falls_with_the_score(self):
+        """Labels by chance in equal numbers: what is held out is guessed wrong more often."""
+        cut = 0
+        for seed in range(4):
+            draw = random.Random(seed)
+            self.write_rows([(draw.gauss(0, 1), draw.gauss(0, 1), i % 2) for i in range(30)],
+                            ["no", "yes"])
+            fit = self.fit("--loss", "hinge", "--probability")
+            self.assertLessEqual(fit["outputs"][0]["sigmoid"][0], 0)
+            cut += fit["outputs"][0]["sigmoid"][0] == 0
+            self.check_agreement(["no", "yes"], "--loss", "hinge", "--probability")
+        self.assertGreater(cut, 0)
+
     def test_few_rows_have_probabilities(self):
         self.write("data.csv", "a,b,kind\n1,2,no\n2,1,yes\n3,4,yes\n")
         for options in ((), ("--gamma", "1", "--lambda", "0.1")):
