@@ -110,6 +110,47 @@ static void test_weak_duality_across_models(void **unused)
         }
 }
 
+/* ---- verdicts ---------------------------------------------------------------------------- */
+
+static fen_verdict verdict_of(double primal, double dual, double loss, double null, int drowned)
+{
+    fen_certificate c = { .primal = primal, .dual = dual, .mean_loss = loss, .null = null };
+    fenp_certificate_close(&c, fenp_gap_unit(&c, 0.0), 1e-6, drowned);
+    return c.verdict;
+}
+
+/* Whoever drowns in rounding errors has not met the rows by that. */
+static void test_verdicts(void **unused)
+{
+    (void)unused;
+    assert_int_equal(verdict_of(1.0, 1.0, 0.9, 2.0, 0), FEN_VERDICT_OPTIMAL);
+    assert_int_equal(verdict_of(1.0, 1.0, 0.9, 2.0, 1), FEN_VERDICT_OPTIMAL);
+    assert_int_equal(verdict_of(1.0, 0.5, 0.9, 2.0, 0), FEN_VERDICT_STALLED);
+    assert_int_equal(verdict_of(1.0, 0.5, 0.9, 2.0, 1), FEN_VERDICT_INTERPOLATION);
+    assert_int_equal(verdict_of(1e-12, 1e-12, 1e-12, 2.0, 1), FEN_VERDICT_INTERPOLATION);
+    assert_int_equal(verdict_of(9.0, 0.5, 1e-7, 2.0, 1), FEN_VERDICT_INTERPOLATION);
+    assert_int_equal(verdict_of(9.0, 0.5, 8.9, 2.0, 1), FEN_VERDICT_STALLED);
+}
+
+/* A margin of rows far away: what is common to them is no unit of their gaps. */
+static void test_unit_of_far_rows(void **unused)
+{
+    (void)unused;
+    double digits[2];
+    fen_error err;
+    for (int far = 0; far < 2; far++) {
+        fenp_sample *s = make_sample(P);
+        fen_model *m = make_model(s, fenp_find_loss("hinge"), 1.0, 1);
+        m->kernel.table = fenp_find_kernel("linear"), m->nu = 0.3;
+        make_signs(s);
+        for (int64_t i = 0; far && i < N * P; i++) s->x[i] += 65536.0;
+        assert_int_equal(fenp_certify_digits(m, s, &digits[far], &err), FEN_OK);
+        fen_model_free(m);
+        fenp_sample_free(s);
+    }
+    assert_true(digits[0] > 0.0 && fabs(digits[1] - digits[0]) <= 1e-9 * digits[0]);
+}
+
 /* ---- optima by construction -------------------------------------------------------------- */
 
 typedef struct pair {
@@ -423,6 +464,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weak_duality_across_models),
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_unit_of_far_rows),
         cmocka_unit_test(test_optima),
         cmocka_unit_test(test_rows_without_weight),
         cmocka_unit_test(test_nu_too_large),
