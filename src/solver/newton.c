@@ -83,7 +83,7 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     s->k = fenp_arena_doubles(arena, n * n);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         *vectors[i] = fenp_arena_doubles(arena, n);
-    s->it.coef = s->c, s->it.count = n;
+    s->it.u = s->u, s->it.fitted = s->fitted, s->it.u_b = &s->it.b;
     s->active = (int64_t *)fenp_arena_doubles(arena, n);
     s->work = fenp_arena_doubles(arena, 2 * n);
     s->store = fenp_arena_doubles(arena, 2 * n);
@@ -254,6 +254,7 @@ static double gap(fenp_newton *it)
         times(s, s->full, s->fitted);
         norm2 = fmax(dot(s, s->full, s->fitted), 0.0);
     }
+    it->handed = fenp_target_loss(&it->q, s->fitted, it->b) + it->q.lambda * norm2;
     return fenp_target_relative(&it->q, s->fitted, it->b, norm2,
                                 fenp_target_mismatch(&it->q, s->fitted, it->b, s->u));
 }

@@ -13,8 +13,8 @@ typedef struct fenp_newton_method {
     fen_status (*direction)(fenp_newton *it, const fenp_task *task, fen_error *err);
     /* Adds part of the step to the coefficients; f and b have been seen to. */
     void       (*move)(fenp_newton *it, double part);
-    /* The relative gap of what would be handed over now; f and b may be made more accurate
-     * on the way. The last call before the end of a run. */
+    /* The relative gap and the objective of what would be handed over now; f and b may be made
+     * more accurate on the way. The last call before the end of a run. */
     double     (*gap)(fenp_newton *it);
 } fenp_newton_method;
 
@@ -30,12 +30,13 @@ struct fenp_newton {
     double  cross, square;     /* f.df and df.df in the norm of the penalty             */
     double  shift;             /* 2 lambda of the step, raised if rounding asks for it  */
     double  fuzz;              /* see fenp_ray                                          */
-    double *coef;              /* count: the coefficients, the method's own             */
-    int64_t count;             /* n at most                                             */
-    double *kept, kept_b;      /* n: those of the least objective so far, and its b     */
-    double  least;             /* that objective; INFINITY: there is none               */
+    double *u, *fitted, *u_b;  /* n, n, 1: what would be handed over, the method's own:
+                                  dual vector, scores and b                             */
+    double  handed;            /* objective of that                                     */
+    double *kept_u, *kept;     /* n each: the same with the least objective so far      */
+    double  kept_b, kept_gap, least;
 };
-enum { FENP_NEWTON_VECTORS = 6 };
+enum { FENP_NEWTON_VECTORS = 7 };
 void fenp_newton_open(fenp_newton *it, fenp_arena *arena, int64_t n);
 
 /* The problem of a sweep; f = 0 and b is the best constant. */

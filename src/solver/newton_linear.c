@@ -77,9 +77,9 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     s->factored = fenp_arena_doubles(arena, n);
     s->u = fenp_arena_doubles(arena, n);
     s->fitted = fenp_arena_doubles(arena, n);
+    s->it.u = s->u, s->it.fitted = s->fitted, s->it.u_b = &s->b;
     s->weights = fenp_arena_doubles(arena, p);
     s->now = fenp_arena_doubles(arena, p);
-    s->it.coef = s->now, s->it.count = p;
     s->step = fenp_arena_doubles(arena, p);
     s->gradient = fenp_arena_doubles(arena, p);
     s->mean = fenp_arena_doubles(arena, p);
@@ -223,7 +223,9 @@ static double gap(fenp_newton *it)
     }
     function_of(s, s->u, s->weights, s->fitted);
     s->b = fenp_target_offset(&it->q, s->fitted, it->b);
-    return fenp_target_relative(&it->q, s->fitted, s->b, dot(s, s->weights, s->weights),
+    const double norm2 = dot(s, s->weights, s->weights);
+    it->handed = fenp_target_loss(&it->q, s->fitted, s->b) + it->q.lambda * norm2;
+    return fenp_target_relative(&it->q, s->fitted, s->b, norm2,
                                 fenp_target_mismatch(&it->q, s->fitted, s->b, s->u));
 }
 
@@ -251,10 +253,10 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
     fenp_newton_set(&s->it, problem);
     if (s->it.q.trivial) {
         memset(s->u, 0, (size_t)s->n * sizeof(double));
-        function_of(s, s->u, s->weights, s->fitted);
         s->b = s->it.b;
     } else
         status = fenp_newton_run(&s->it, start(s, out->dual), problem->gap, &reached, task, err);
+    function_of(s, s->u, s->weights, s->fitted);
     memcpy(out->dual, s->u, (size_t)s->n * sizeof(double));
     if (out->weights) memcpy(out->weights, s->weights, (size_t)s->p * sizeof(double));
     fenp_newton_leave(&s->it, s->fitted, s->b, reached, out);

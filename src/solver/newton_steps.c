@@ -39,6 +39,7 @@ void fenp_newton_open(fenp_newton *it, fenp_arena *arena, int64_t n)
     it->df = fenp_arena_doubles(arena, n);
     it->slope = fenp_arena_doubles(arena, n);
     it->d = fenp_arena_doubles(arena, n);
+    it->kept_u = fenp_arena_doubles(arena, n);
     it->kept = fenp_arena_doubles(arena, n);
 }
 
@@ -55,21 +56,25 @@ static double primal(const fenp_newton *it)
     return fenp_target_loss(&it->q, it->f, it->b) + it->q.lambda * it->norm2;
 }
 
-/* Levels above lambda, damped steps and rounding errors may lead away from the best. */
-static void keep_the_best(fenp_newton *it)
+/* P falls from step to step, at one lambda; what is handed over, whose dual vector is feasible,
+ * may be far behind until the end. */
+static void keep_the_best(fenp_newton *it, double gap)
 {
-    const double now = primal(it);
-    if (!(now < it->least)) return;
-    it->least = now, it->kept_b = it->b;
-    memcpy(it->kept, it->coef, (size_t)it->count * sizeof(double));
+    const size_t size = (size_t)it->q.n * sizeof(double);
+    if (!(it->handed < it->least)) return;
+    it->least = it->handed, it->kept_gap = gap, it->kept_b = *it->u_b;
+    memcpy(it->kept_u, it->u, size);
+    memcpy(it->kept, it->fitted, size);
 }
 
-static void go_back(fenp_newton *it)
+/* The gap of the best. */
+static double take_the_best(fenp_newton *it)
 {
-    if (primal(it) <= it->least || isinf(it->least)) return;
-    it->method->move(it, 0.0); /* scores are to be made anew */
-    memcpy(it->coef, it->kept, (size_t)it->count * sizeof(double));
-    it->b = it->kept_b;
+    const size_t size = (size_t)it->q.n * sizeof(double);
+    *it->u_b = it->kept_b;
+    memcpy(it->u, it->kept_u, size);
+    memcpy(it->fitted, it->kept, size);
+    return it->kept_gap;
 }
 
 static double search(const fenp_newton *it, double descent)
@@ -195,7 +200,7 @@ fen_status fenp_newton_run(fenp_newton *it, int warm, double target, double *rea
         it->q.lambda = p.level;
         if (p.level == lambda) {
             gap = it->method->gap(it);
-            keep_the_best(it);
+            keep_the_best(it, gap);
             idle = gap < 0.5 * best ? 0 : idle + (p.descent <= 1e-13 || p.went == 0.0);
             best = fmin(best, gap);
             if (gap <= target || (idle >= 3 && (p.careful || gap < SMALL))) break;
@@ -214,8 +219,8 @@ fen_status fenp_newton_run(fenp_newton *it, int warm, double target, double *rea
     it->q.lambda = lambda;
     if (gap > target) { /* an end before the end */
         it->b = fenp_target_offset(&it->q, it->f, it->b);
-        go_back(it);
         gap = it->method->gap(it);
+        if (it->least < it->handed) gap = take_the_best(it);
     }
     *reached = gap;
     return status;

@@ -507,6 +507,41 @@ static void test_far_and_large_labels(void **unused)
     }
 }
 
+static double objective(const fenp_problem *q, const answer *a)
+{
+    const fenp_sample *s = q->sample;
+    double sum = 0.0, square = 0.0;
+    for (int64_t i = 0; i < s->n; i++) {
+        sum += s->w[i] * q->loss->value(s->y[i], a->scores[i] + a->offset, q->par);
+        square += a->scale * a->dual[i] * a->scores[i];
+    }
+    return sum + q->lambda * square;
+}
+
+/* A sweep may climb to a larger lambda first; what it leaves is no worse than its start. The
+ * start is the solution of that lambda but for a few rows that changed their minds. */
+static void test_ended_no_worse(void **unused)
+{
+    (void)unused;
+    for (int by = 0; by < 2; by++) {
+        fenp_sample *s = sample_of(N, P, FEN_SIGNS, PLAIN);
+        const char *solver = by ? "newton-linear" : "newton";
+        const fenp_problem q =
+            problem_of(s, fenp_find_loss("logistic"), by ? "linear" : "gaussian", 1e-7, 1);
+        answer start = { .gap = 0.0 }, a;
+        solve_until(solver, &q, 0, &start);
+        for (int64_t i = 0; i < N; i += 9) s->y[i] = -s->y[i];
+        solve_until(solver, &q, 1, &start);
+        const double before = objective(&q, &start);
+        for (int stop = 1; stop <= 30; stop++) {
+            a = start;
+            solve_until(solver, &q, stop, &a);
+            assert_true(objective(&q, &a) <= before * (1.0 + 1e-9));
+        }
+        fenp_sample_free(s);
+    }
+}
+
 static void test_interrupted(void **unused)
 {
     (void)unused;
@@ -567,6 +602,7 @@ int main(void)
         cmocka_unit_test(test_linear_three_ways),
         cmocka_unit_test(test_warm_start),
         cmocka_unit_test(test_wild_start),
+        cmocka_unit_test(test_ended_no_worse),
         cmocka_unit_test(test_one_row),
         cmocka_unit_test(test_equal_labels),
         cmocka_unit_test(test_inside_the_tube),
