@@ -701,8 +701,8 @@ static void test_warm_start(void **unused)
             run r;
             run_open(&r, &q);
             for (int k = 0; k < 10; k++) {
-                q.lambda = lambdas[k / 2];
-                q.sample = k % 2 ? other : plain;
+                q.lambda = lambdas[k % 5];
+                q.sample = k % 3 == 2 ? other : plain; /* now and then lambda alone changes */
                 solve(&r, &q);
                 assert_optimal(&r, &q);
             }
