@@ -382,7 +382,7 @@ static double offset_of(const fenp_qp *q)
     return isinf(rise) ? (isinf(fall) ? 0.0 : fall) : isinf(fall) ? rise : 0.5 * (rise + fall);
 }
 
-/* (P - D) / P at f, b and c. */
+/* (P - D) / P at f, b and c; infinite where P is. */
 static double relative_gap(const state *s, const fenp_problem *problem, double offset)
 {
     const fenp_sample *sample = problem->sample;
@@ -397,6 +397,7 @@ static double relative_gap(const state *s, const fenp_problem *problem, double o
     }
     const double primal = loss + problem->lambda * square;
     const double gap = loss + conj + 2.0 * problem->lambda * square;
+    if (isinf(primal)) return INFINITY;
     return primal > 0.0 ? gap / primal : gap;
 }
 

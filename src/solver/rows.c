@@ -91,6 +91,10 @@ fen_status fenp_rows_fetch(fenp_rows *r, const int64_t *wanted, int64_t count, c
             missing[lacking++] = wanted[k];
         }
     if (lacking) status = compute(r, missing, lacking, err);
+    for (int64_t k = 0; status != FEN_OK && k < lacking; k++) { /* nothing stands there */
+        r->row_in[r->slot_of[missing[k]]] = -1;
+        r->slot_of[missing[k]] = -1;
+    }
     for (int64_t k = 0; status == FEN_OK && k < count; k++)
         row[k] = r->store + r->slot_of[wanted[k]] * r->n;
     return status;

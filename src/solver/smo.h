@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 /* minimise 1/2 b'Kb + sum_i d_i/2 b_i^2 - a_i b_i + kink_i |b_i|,  low <= b <= high,
- * with balanced: sum b as it is. */
+ * with balanced: sum b as it is. low <= 0 <= high where there is a kink. */
 typedef struct fenp_qp {
     int64_t n;
     int     balanced;
