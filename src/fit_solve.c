@@ -40,7 +40,55 @@ static fenp_problem problem_of(const fen_model *m, const fenp_sample *sample)
                            .bias = m->bias };
 }
 
+typedef struct drive {
+    fen_model *m;
+    const fenp_sample *sample;
+    const fenp_solver *solver;
+    void *state;
+    double *w;      /* n: weights of the output                                      */
+    double *scores; /* targets x n: f(x_i); NULL for direct solvers                  */
+} drive;
+
+/* ---- the least that an answer must do ---------------------------------------------------- */
+
+/* The best constant: what there is before the first sweep. The dual vector stays. */
+static void make_constant(const drive *d, int64_t t)
+{
+    fen_model *m = d->m;
+    double par;
+    m->offset[t] = fenp_best_constant(m, d->sample, t, d->w, &par);
+    m->coef_scale[t] = 0.0;
+    if (m->weights) memset(m->weights + t * m->p, 0, (size_t)m->p * sizeof(double));
+    if (m->nu > 0.0) m->output[t].par = par;
+    if (d->scores) memset(d->scores + t * m->n, 0, (size_t)m->n * sizeof(double));
+}
+
+/* An iterate may be worse than that for a long time, when its dual vector no longer is. */
+static fen_status prefer_constants(const drive *d, fen_error *err)
+{
+    fen_model *m = d->m;
+    int worse = 0;
+    for (int64_t t = 0; t < m->targets; t++) {
+        const fen_certificate *c = &m->certificate[t];
+        if (fabs(c->relative_gap) <= m->tolerance || c->primal <= c->null || isinf(c->null))
+            continue;
+        make_constant(d, t);
+        worse = 1;
+    }
+    return worse ? fenp_certify(m, d->sample, m->certificate, NULL, err) : FEN_OK;
+}
+
 /* ---- direct solvers ---------------------------------------------------------------------- */
+
+static fen_status check_against_constants(fen_model *m, const fenp_sample *sample, fen_error *err)
+{
+    double *w = fenp_new(m->n, sizeof *w);
+    if (!w) return fenp_no_memory(err, fenp_bytes(m->n, 1, sizeof *w), "the certificate");
+    const drive d = { .m = m, .sample = sample, .w = w };
+    const fen_status status = prefer_constants(&d, err);
+    free(w);
+    return status;
+}
 
 /* Sweeps until the certificate holds or no longer improves. */
 static fen_status solve_at_once(fen_model *m, const fenp_sample *sample, const fenp_solver *solver,
@@ -70,19 +118,10 @@ static fen_status solve_at_once(fen_model *m, const fenp_sample *sample, const f
         gap = now;
     }
     fenp_arena_close(&arena);
-    return status;
+    return status == FEN_OK ? check_against_constants(m, sample, err) : status;
 }
 
 /* ---- iterative solvers: one output after the other --------------------------------------- */
-
-typedef struct drive {
-    fen_model *m;
-    const fenp_sample *sample;
-    const fenp_solver *solver;
-    void *state;
-    double *w;      /* n: weights of the output                                      */
-    double *scores; /* targets x n: f(x_i)                                           */
-} drive;
 
 /* Parameters of one column (quantiles) are good starts for each other. */
 static void start_from_neighbour(fen_model *m, int64_t t)
@@ -129,33 +168,6 @@ static fen_status solve_outputs(drive *d, int round, double gap, int *reached,
         *reached |= here;
     }
     return status;
-}
-
-/* The best constant: what there is before the first sweep. The dual vector stays. */
-static void make_constant(const drive *d, int64_t t)
-{
-    fen_model *m = d->m;
-    double par;
-    m->offset[t] = fenp_best_constant(m, d->sample, t, d->w, &par);
-    m->coef_scale[t] = 0.0;
-    if (m->weights) memset(m->weights + t * m->p, 0, (size_t)m->p * sizeof(double));
-    if (m->nu > 0.0) m->output[t].par = par;
-    memset(d->scores + t * m->n, 0, (size_t)m->n * sizeof(double));
-}
-
-/* An iterate may be worse than that for a long time, when its dual vector no longer is. */
-static fen_status prefer_constants(const drive *d, fen_error *err)
-{
-    fen_model *m = d->m;
-    int worse = 0;
-    for (int64_t t = 0; t < m->targets; t++) {
-        const fen_certificate *c = &m->certificate[t];
-        if (fabs(c->relative_gap) <= m->tolerance || c->primal <= c->null || isinf(c->null))
-            continue;
-        make_constant(d, t);
-        worse = 1;
-    }
-    return worse ? fenp_certify(m, d->sample, m->certificate, NULL, err) : FEN_OK;
 }
 
 static void say_what_ended(fen_model *m, fen_status status)

@@ -3,6 +3,7 @@
  * The certificate is computed once more (certify.c); the preparation is learned once more;
  * the numbers in the file must be those that come out. Rows of a model of random features
  * are read block by block, twice: memory does not grow with them. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,8 +85,9 @@ static fen_status check_rows(const fen_model *m, int64_t rows, uint64_t hash, co
 
 /* coef_scale = 1/(2 lambda2), lambda2 = (m/2) lambda ||f||^(m-2), to 1e-5 for direct solvers;
  * iterative ones find a norm that is as good as the root of its gap. 0 at f = 0, but for m = 2,
- * where it may be either. */
-static int same_scales(const fen_model *m, const fen_certificate *now)
+ * where it may be either. A lambda2 below floor drowns in rounding errors, as does what it is
+ * made of. */
+static int same_scales(const fen_model *m, const fen_certificate *now, double floor)
 {
     const fenp_solver *solver = fenp_find_solver(m->method);
     const int loose = solver && solver->iterative && m->power != 2.0;
@@ -95,6 +97,7 @@ static int same_scales(const fen_model *m, const fen_certificate *now)
         const double shrunk = m->power == 2.0 ? 1.0 : norm > 0.0 ? pow(norm, 2.0 - m->power) : 0.0;
         const double wanted = shrunk / (m->power * m->lambda);
         if (norm == 0.0 && scale == 0.0) continue;
+        if (fmin(scale, wanted) * 2.0 * floor >= 1.0) continue;
         if (!(fabs(scale - wanted) <= digits * wanted)) return 0;
     }
     return 1;
@@ -111,6 +114,13 @@ static int same_inputs(const fen_model *m, const fenp_sample *sample)
             if (!(fabs(m->inputs[k * m->p + j] - row[j]) <= 1e-9 * (1.0 + fabs(row[j])))) return 0;
     }
     return 1;
+}
+
+/* Of lambda2: rounding errors of the kernel matrix. */
+static double rounding_floor(const fen_model *m, const fenp_sample *sample)
+{
+    return (double)m->n * DBL_EPSILON *
+           fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
 }
 
 /* NaN where there is nothing to tell. */
@@ -177,7 +187,8 @@ static fen_status examine_sample(const fen_model *m, const fen_table *table, fen
     if (status != FEN_OK) return status;
     f->why = !prepared                 ? "the preparation does not follow from the rows"
              : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
-             : m->weights && !same_scales(m, f->now) ? "coef_scale does not belong to the weights"
+             : m->weights && !same_scales(m, f->now, rounding_floor(m, sample))
+                 ? "coef_scale does not belong to the weights"
              : !right               ? "the stored shares of rows do not come out again"
              : !sensible_outputs(m) ? "an output has a parameter or sigmoid of nothing"
              : !likely              ? "the stored sigmoids do not come out again"
@@ -226,10 +237,10 @@ static fen_status examine_source(const fen_model *m, fenp_source *source, const 
     if (status == FEN_OK)
         status = fenp_certify_source(m, source, f->now, f->digits, &certifying, err);
     if (status == FEN_OK)
-        f->why = !prepared                 ? "the preparation does not follow from the rows"
-                 : !drawn                  ? "the frequencies do not follow from the seed"
-                 : !same_scales(m, f->now) ? "coef_scale does not belong to the weights"
-                                           : NULL;
+        f->why = !prepared                      ? "the preparation does not follow from the rows"
+                 : !drawn                       ? "the frequencies do not follow from the seed"
+                 : !same_scales(m, f->now, 0.0) ? "coef_scale does not belong to the weights"
+                                                : NULL;
     return status;
 }
 
