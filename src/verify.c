@@ -83,22 +83,18 @@ static fen_status check_rows(const fen_model *m, int64_t rows, uint64_t hash, co
 
 /* ---- weights and their scales ------------------------------------------------------------ */
 
-/* coef_scale = 1/(2 lambda2), lambda2 = (m/2) lambda ||f||^(m-2), to 1e-5 for direct solvers;
- * iterative ones find a norm that is as good as the root of its gap. 0 at f = 0, but for m = 2,
+/* coef_scale = 1/(2 lambda2), lambda2 = (m/2) lambda ||f||^(m-2). 0 at f = 0, but for m = 2,
  * where it may be either. A lambda2 below floor drowns in rounding errors, as does what it is
  * made of. */
 static int same_scales(const fen_model *m, const fen_certificate *now, double floor)
 {
-    const fenp_solver *solver = fenp_find_solver(m->method);
-    const int loose = solver && solver->iterative && m->power != 2.0;
-    const double digits = loose ? 10.0 * sqrt(m->tolerance) : 1e-5;
     for (int64_t t = 0; t < m->targets; t++) {
         const double norm = now[t].norm, scale = m->coef_scale[t];
         const double shrunk = m->power == 2.0 ? 1.0 : norm > 0.0 ? pow(norm, 2.0 - m->power) : 0.0;
         const double wanted = shrunk / (m->power * m->lambda);
         if (norm == 0.0 && scale == 0.0) continue;
         if (fmin(scale, wanted) * 2.0 * floor >= 1.0) continue;
-        if (!(fabs(scale - wanted) <= digits * wanted)) return 0;
+        if (!(fabs(scale - wanted) <= 1e-5 * wanted)) return 0;
     }
     return 1;
 }
@@ -116,11 +112,42 @@ static int same_inputs(const fen_model *m, const fenp_sample *sample)
     return 1;
 }
 
+/* weights = coef_scale X'u of target t, to 1e-6 of their norm and the rounding errors of X'u. */
+static int same_weights(const fen_model *m, const fenp_sample *sample, int64_t t, double norm)
+{
+    const int64_t rows = m->support ? m->kept : m->n;
+    const double *u = m->dual + t * rows, scale = m->coef_scale[t];
+    long double off = 0.0L;
+    for (int64_t j = 0; j < m->p; j++) {
+        long double sum = 0.0L, size = 0.0L;
+        for (int64_t k = 0; k < rows; k++) {
+            const double x = sample->x[(m->support ? m->support[k] : k) * m->p + j];
+            sum += (long double)u[k] * x, size += fabs(u[k] * x);
+        }
+        const long double by = fabsl(m->weights[t * m->p + j] - scale * sum);
+        off = fmaxl(off, by - 64.0L * DBL_EPSILON * fabs(scale) * size);
+    }
+    return off <= 1e-6L * norm;
+}
+
 /* Of lambda2: rounding errors of the kernel matrix. */
 static double rounding_floor(const fen_model *m, const fenp_sample *sample)
 {
     return (double)m->n * DBL_EPSILON *
            fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
+}
+
+/* Iterative solvers of other powers than 2 know lambda2 as well as the gap lets them: there the
+ * weights themselves are compared. */
+static int scales_agree(const fen_model *m, const fenp_sample *sample, const fen_certificate *now)
+{
+    const fenp_solver *solver = fenp_find_solver(m->method);
+    if (!m->weights) return 1;
+    if (m->power == 2.0 || !solver || !solver->iterative)
+        return same_scales(m, now, rounding_floor(m, sample));
+    for (int64_t t = 0; t < m->targets; t++)
+        if (!same_weights(m, sample, t, now[t].norm)) return 0;
+    return 1;
 }
 
 /* NaN where there is nothing to tell. */
@@ -185,14 +212,13 @@ static fen_status examine_sample(const fen_model *m, const fen_table *table, fen
     if (status == FEN_OK) status = fenp_certify_digits(m, sample, f->digits, err);
     if (status == FEN_OK) status = fenp_prep_check(m->prep, table, &prepared, err);
     if (status != FEN_OK) return status;
-    f->why = !prepared                 ? "the preparation does not follow from the rows"
-             : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
-             : m->weights && !same_scales(m, f->now, rounding_floor(m, sample))
-                 ? "coef_scale does not belong to the weights"
-             : !right               ? "the stored shares of rows do not come out again"
-             : !sensible_outputs(m) ? "an output has a parameter or sigmoid of nothing"
-             : !likely              ? "the stored sigmoids do not come out again"
-                                    : NULL;
+    f->why = !prepared                          ? "the preparation does not follow from the rows"
+             : !same_inputs(m, sample)          ? "the stored inputs are not the prepared rows"
+             : !scales_agree(m, sample, f->now) ? "coef_scale does not belong to the weights"
+             : !right                           ? "the stored shares of rows do not come out again"
+             : !sensible_outputs(m)             ? "an output has a parameter or sigmoid of nothing"
+             : !likely                          ? "the stored sigmoids do not come out again"
+                                                : NULL;
     return FEN_OK;
 }
 

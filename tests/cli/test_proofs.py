@@ -139,9 +139,10 @@ class Tampering(Proofs):
     def test_linear_models(self):
         """coef_scale of a linear model enters no prediction, and is checked all the same."""
         self.some_data(rows=40)
-        for loss in ("square", "absolute", "pinball:0.3", "huber:1"):
-            self.fit("data.csv", "--loss", loss, "--kernel", "linear", "--lambda", "0.01", "-o",
-                     "m.fen")
+        for loss, power in (("square", "2"), ("square", "1.5"), ("absolute", "2"),
+                            ("pinball:0.3", "1.3"), ("huber:1", "2"), ("huber:1", "3")):
+            self.fit("data.csv", "--loss", loss, "--kernel", "linear", "--lambda", "0.01",
+                     "--power", power, "-o", "m.fen")
             self.run_tool("verify", "m.fen", "data.csv")
             for tensor in ("coef_scale", "weights"):
                 for change in (lambda x: 1.001 * x, lambda x: -x, lambda x: x + 1):
