@@ -131,6 +131,17 @@ static char *keep(request *r, char *text) /* options borrow their strings */
     return r->kept[r->kept_count++] = text;
 }
 
+/* --name=value behind what is there, in quotes where a shell would want them. */
+static void add_typed(request *r, const fen_option *o, const char *text)
+{
+    const size_t used = strlen(r->selecting), room = sizeof r->selecting - used;
+    const char *quote = text && text[strcspn(text, " \t\"'$`\\*?[]#~<>|&;()!")] ? "'" : "";
+    if (!option_applies(o, &command_select)) return;
+    const int length = snprintf(r->selecting + used, room, " --%s%s%s%s%s", o->name,
+                                text ? "=" : "", quote, text ? text : "", quote);
+    if ((size_t)length >= room) r->selecting[used] = '\0';
+}
+
 static int take_option(request *r, int value, char *text)
 {
     fen_error err;
@@ -144,8 +155,11 @@ static int take_option(request *r, int value, char *text)
         r->quiet = 1;
     else if (value == VALUE_OWN + OWN_HELP)
         r->help = 1;
-    else if (fen_options_set(&r->options, fen_option_at(value - VALUE_LIBRARY)->name, text, &err))
-        return fail(&err);
+    else {
+        const fen_option *o = fen_option_at(value - VALUE_LIBRARY);
+        if (fen_options_set(&r->options, o->name, text, &err)) return fail(&err);
+        add_typed(r, o, text);
+    }
     return EXIT_DONE;
 }
 

@@ -51,6 +51,8 @@ struct request {
     const char    *operand[OPERANDS_MAX];
     const char    *output;          /* NULL: not given */
     int            json, quiet, help;
+    char           selecting[256];  /* the options given that select takes as well, as
+                                       they would be typed; "" where they do not fit */
     char         **kept;            /* the strings that the fields above point at */
     int            kept_count;
 };

@@ -15,12 +15,13 @@ static const char *saved_size(const char *path, char out[32])
     return stat(path, &info) == 0 ? bytes_text((double)info.st_size, out) : "";
 }
 
-/* scored: there is a table of exact scores for such a fit; DATA may be too large for it. */
-static void print_next(const char *model, const char *data, int scored)
+/* Where something was chosen, the table behind it. */
+static void print_next(const request *r, const char *model, int chosen)
 {
+    const char *data = r->operand[0];
     report("Next", "fenchel predict %s NEW.csv -o predictions.csv", model);
     report("", "fenchel verify %s %s", model, data);
-    if (scored) report("", "fenchel select %s", data);
+    if (chosen) report("", "fenchel select %s%s", data, r->selecting);
 }
 
 static void print_fit(const json_t *json, const request *r, const char *path)
@@ -33,8 +34,8 @@ static void print_fit(const json_t *json, const request *r, const char *path)
     report_error(json);
     report("Model", "%s (%s), by %s in %s", path, saved_size(path, size),
            json_text_at(json, "method"), seconds_text(json_at(json, "seconds"), time));
-    print_next(path, r->operand[0],
-               strcmp(r->options.approx, "none") == 0 && strcmp(r->options.task, "one-class") != 0);
+    print_next(r, path,
+               strcmp(r->options.approx, "none") == 0 && json_object_get(json, "score") != NULL);
 }
 
 static int describe(const fen_model *model, const request *r, const char *path)

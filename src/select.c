@@ -71,6 +71,22 @@ static int has_columns(const fenp_output *outputs, int64_t count)
     return outputs[count - 1].column != outputs[0].column;
 }
 
+/* Weight of the rows that an output concerns. */
+static double output_weight(const fenp_sample *x, int64_t t)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < x->n; i++) sum += x->y[t * x->n + i] != 0.0 ? x->w[i] : 0.0;
+    return sum;
+}
+
+/* Of all outputs, over that of this one, on the average: pairs of classes count by their rows. */
+static double pair_unit(const fenp_sample *x, int64_t t)
+{
+    double all = 0.0;
+    for (int64_t k = 0; k < x->targets; k++) all += output_weight(x, k);
+    return all / (output_weight(x, t) * (double)x->targets);
+}
+
 /* What the score of an output is measured by, times the number of outputs. */
 static double score_unit(const search *s, int64_t t)
 {
@@ -81,6 +97,8 @@ static double score_unit(const search *s, int64_t t)
     else if (has_columns(s->outputs, x->targets))
         unit = fenp_null_objective(fenp_judge(fenp_find_loss(s->o->loss)), &s->outputs[t].par,
                                    x->y + t * x->n, x->w, x->n, s->o->bias);
+    else if (s->outputs[t].minus >= 0)
+        unit = pair_unit(x, t);
     return (unit > 0.0 ? unit : 1.0) * (double)x->targets;
 }
 

@@ -111,10 +111,12 @@ static int64_t round_bytes(const fenp_strategy *s, const fenp_size *size, int64_
                          (rows < size->n ? rows * size->p * (int64_t)sizeof(double) : 0);
 }
 
-/* Every output takes refits of its own, whose work grows with the cube of the rows. */
+/* Every output takes refits of its own, whose work grows with the cube of the rows. Nearly all
+ * rows might as well be all. */
 static int64_t shared(int64_t rows, const fenp_size *size)
 {
     const int64_t share = (int64_t)((double)rows / cbrt((double)size->targets));
+    if (share < size->n && share > size->n - size->n / 4) return size->n;
     return share < SMALLEST ? SMALLEST : share;
 }
 

@@ -202,7 +202,8 @@ static fen_status class_weights(const fenp_prep *prep, const fen_options *o,
     if (!o->class_weights[0]) return FEN_OK;
     if (prep->class_count == 0)
         return fenp_fail(err, FEN_BAD_CALL,
-                         "--class-weights: there are no classes; see --task classification");
+                         "--class-weights: the target is a number, so there are no classes; add "
+                         "--task classification, or leave --class-weights out");
     reading r = { prep, fenp_new(prep->class_count, sizeof(double)), err };
     fen_status status = FEN_OK;
     if (!r.weights) return fenp_no_memory(err, 8 * prep->class_count, "the weights of the classes");

@@ -50,6 +50,8 @@ static fen_status read_header(fenp_tensors *in, int64_t file_size, fen_error *er
     if (file_size < (int64_t)sizeof length) return fenp_alien(in, "it is too short", err);
     fen_status status = read_at(in, 0, &length, sizeof length, err);
     if (status != FEN_OK) return status;
+    if (memcmp(&length, "svm_type", sizeof length) == 0)
+        return fenp_alien(in, "it is one of LIBSVM: use fenchel svm-predict", err);
     if (length < 2 || length > HEADER_MAX || length > (uint64_t)file_size - sizeof length)
         return fenp_alien(in, "it does not begin with the length of a header", err);
     char *text = fenp_new((int64_t)length, 1);

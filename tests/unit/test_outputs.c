@@ -227,7 +227,7 @@ static void refusals(void **state)
     o.class_weights = "a";
     refuses(three, &o, FEN_BAD_CALL, "LABEL=WEIGHT");
     o.class_weights = "balanced";
-    refuses(numbers, &o, FEN_BAD_CALL, "there are no classes");
+    refuses(numbers, &o, FEN_BAD_CALL, "so there are no classes");
     o = asking("auto");
     o.probability = 1;
     refuses(numbers, &o, FEN_BAD_CALL, "--probability is for classes");
