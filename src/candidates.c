@@ -1,4 +1,5 @@
-/* candidates.c -- the values of gamma and lambda that are tried where none are given
+/* candidates.c -- the values of gamma and lambda that are tried where none are given, and what
+ * their scores are measured by
  *
  * gamma: steps of 2 (its root for inverse lengths) around 1/(mean squared distance), or around
  * 1/(mean x.x) for kernels of products.
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #include "base/registry.h"
+#include "promise/refit.h"
 #include "story.h"
 
 enum { SQUARE_GAMMAS = 10, LOW_STEP = -6, OTHER_LOW_STEP = -4 };
@@ -120,4 +122,42 @@ void fenp_list_lambdas(const fen_options *o, const fenp_output *outputs, const f
     u.steepness = square ? 0.0 : exp(log_steepness);
     u.decades = loss->smoothness > 0.0 && loss->labels == FEN_NUMBERS ? SMOOTH_DECADES : DECADES;
     fenp_lambdas_by_units(o, &u, wanted, power, lambdas);
+}
+
+/* ---- units of scores ------------------------------------------------------------------ */
+
+/* Several target columns, not several parameters or classes of one. */
+static int has_columns(const fenp_output *outputs, int64_t count)
+{
+    return outputs[count - 1].column != outputs[0].column;
+}
+
+/* Weight of the rows that an output concerns. */
+static double output_weight(const fenp_sample *x, int64_t t)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < x->n; i++) sum += x->y[t * x->n + i] != 0.0 ? x->w[i] : 0.0;
+    return sum;
+}
+
+/* Of all outputs, over that of this one, on the average: pairs of classes count by their rows. */
+static double pair_unit(const fenp_sample *x, int64_t t)
+{
+    double all = 0.0;
+    for (int64_t k = 0; k < x->targets; k++) all += output_weight(x, k);
+    return all / (output_weight(x, t) * (double)x->targets);
+}
+
+double fenp_score_unit(const fenp_sample *x, const fenp_output *outputs, const fen_options *o,
+                       int refits, int64_t t)
+{
+    double unit = 1.0;
+    if (!refits)
+        unit = x->targets > 1 ? fenp_target_variance(x, t) : 1.0;
+    else if (has_columns(outputs, x->targets))
+        unit = fenp_null_objective(fenp_judge(fenp_find_loss(o->loss)), &outputs[t].par,
+                                   x->y + t * x->n, x->w, x->n, o->bias);
+    else if (outputs[t].minus >= 0)
+        unit = pair_unit(x, t);
+    return (unit > 0.0 ? unit : 1.0) * (double)x->targets;
 }

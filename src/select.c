@@ -65,43 +65,6 @@ static void list_settings(const search *s, const fenp_kernel *kernel, fenp_setti
 
 static int settings_of(const search *s) { return s->strategy->lambdas * s->strategy->powers; }
 
-/* Several target columns, not several parameters or classes of one. */
-static int has_columns(const fenp_output *outputs, int64_t count)
-{
-    return outputs[count - 1].column != outputs[0].column;
-}
-
-/* Weight of the rows that an output concerns. */
-static double output_weight(const fenp_sample *x, int64_t t)
-{
-    double sum = 0.0;
-    for (int64_t i = 0; i < x->n; i++) sum += x->y[t * x->n + i] != 0.0 ? x->w[i] : 0.0;
-    return sum;
-}
-
-/* Of all outputs, over that of this one, on the average: pairs of classes count by their rows. */
-static double pair_unit(const fenp_sample *x, int64_t t)
-{
-    double all = 0.0;
-    for (int64_t k = 0; k < x->targets; k++) all += output_weight(x, k);
-    return all / (output_weight(x, t) * (double)x->targets);
-}
-
-/* What the score of an output is measured by, times the number of outputs. */
-static double score_unit(const search *s, int64_t t)
-{
-    const fenp_sample *x = s->sample;
-    double unit = 1.0;
-    if (!s->strategy->refits)
-        unit = x->targets > 1 ? fenp_target_variance(x, t) : 1.0;
-    else if (has_columns(s->outputs, x->targets))
-        unit = fenp_null_objective(fenp_judge(fenp_find_loss(s->o->loss)), &s->outputs[t].par,
-                                   x->y + t * x->n, x->w, x->n, s->o->bias);
-    else if (s->outputs[t].minus >= 0)
-        unit = pair_unit(x, t);
-    return (unit > 0.0 ? unit : 1.0) * (double)x->targets;
-}
-
 static void record(search *s, const column *c)
 {
     const int count = settings_of(s);
@@ -111,7 +74,7 @@ static void record(search *s, const column *c)
                                           c->points[l].power, 0.0, c->errors[l] };
     }
     for (int64_t t = 0; t < targets; t++) {
-        const double unit = score_unit(s, t);
+        const double unit = fenp_score_unit(s->sample, s->outputs, s->o, s->strategy->refits, t);
         for (int l = 0; l < count; l++) s->grid[from + l].score += c->scores[t * count + l] / unit;
     }
     for (; s->count < from + count; s->count++) {

@@ -95,6 +95,9 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o,
                        fen_error *err);
 
 /* ---- candidates.c ---- */
+/* What the score of an output is measured by, times the number of outputs. */
+double     fenp_score_unit(const fenp_sample *sample, const fenp_output *outputs,
+                           const fen_options *o, int refits, int64_t t);
 /* Lambdas to be tried with a power: those given, 1/n (wanted 1), or an automatic grid. */
 enum { FENP_AUTO_LAMBDAS = 25, FENP_AUTO_LAMBDAS_OTHER = 12 };   /* square loss; others */
 void       fenp_list_lambdas(const fen_options *o, const fenp_output *outputs,
