@@ -126,8 +126,7 @@ void fenp_list_lambdas(const fen_options *o, const fenp_output *outputs, const f
 
 /* ---- units of scores ------------------------------------------------------------------ */
 
-/* Several target columns, not several parameters or classes of one. */
-static int has_columns(const fenp_output *outputs, int64_t count)
+int fenp_has_columns(const fenp_output *outputs, int64_t count)
 {
     return outputs[count - 1].column != outputs[0].column;
 }
@@ -154,7 +153,7 @@ double fenp_score_unit(const fenp_sample *x, const fenp_output *outputs, const f
     double unit = 1.0;
     if (!refits)
         unit = x->targets > 1 ? fenp_target_variance(x, t) : 1.0;
-    else if (has_columns(outputs, x->targets))
+    else if (fenp_has_columns(outputs, x->targets))
         unit = fenp_null_objective(fenp_judge(fenp_find_loss(o->loss)), &outputs[t].par,
                                    x->y + t * x->n, x->w, x->n, o->bias);
     else if (outputs[t].minus >= 0)

@@ -410,7 +410,7 @@ static json_t *table_json(const fenp_sample *sample, const fen_options *o,
     json_t *out =
         json_pack("{s:I, s:I, s:I, s:b, s:s, s:s}", "n", (json_int_t)sample->n, "d",
                   (json_int_t)sample->p, "outputs", (json_int_t)sample->targets, "relative",
-                  has_columns(outputs, sample->targets), "loss", o->loss, "kernel", o->kernel);
+                  fenp_has_columns(outputs, sample->targets), "loss", o->loss, "kernel", o->kernel);
     const int failed =
         json_object_set_new(out, "gamma", fenp_json_number(chosen->kernel.par.gamma)) |
         json_object_set_new(out, "lambda", fenp_json_number(chosen->lambda)) |

@@ -95,6 +95,8 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o,
                        fen_error *err);
 
 /* ---- candidates.c ---- */
+/* Several target columns, not several parameters or classes of one. */
+int        fenp_has_columns(const fenp_output *outputs, int64_t count);
 /* What the score of an output is measured by, times the number of outputs. */
 double     fenp_score_unit(const fenp_sample *sample, const fenp_output *outputs,
                            const fen_options *o, int refits, int64_t t);
