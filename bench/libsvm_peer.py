@@ -93,8 +93,12 @@ class Peer:
                       - 2 * block @ centres.T)
             f[first:first + 2000] = numpy.exp(-gamma * numpy.maximum(square, 0)) @ coef
         norm, score = coef @ f[places], f - model.rho[0]
-        if self.classify:       # LIBSVM's first class is the label it met first
-            loss = numpy.maximum(0, 1 - self.y * self.y[0] * score)
+        if self.classify:       # of labels -1 and +1 the second is LIBSVM's first class
+            loss = numpy.maximum(0, 1 - self.y * score)
         else:
             loss = numpy.maximum(0, abs(self.y - score) - epsilon)
-        return loss.mean() + norm / (2 * len(f) * cost)
+        value = loss.mean() + norm / (2 * len(f) * cost)
+        worst = min(abs(self.y - numpy.median(self.y)).mean(), 1.0)
+        if not value < worst:           # a constant does better: then it is not LIBSVM's answer
+            raise ValueError(f"objective {value} of a LIBSVM model, a constant has {worst}")
+        return value
