@@ -15,7 +15,6 @@
 #include <float.h>
 #include <math.h>
 
-#pragma GCC diagnostic ignored "-Wpsabi" /* vectors never cross a call: all is inlined */
 #define INLINE static inline __attribute__((always_inline))
 
 enum { LANES = 8 };
