@@ -86,10 +86,12 @@ function(fenchel_c_test kind file)
     set(target ${target} PARENT_SCOPE)
 endfunction()
 
-# Every __wrap_NAME that the file defines takes the place of NAME in what is linked.
+# Every __wrap_NAME that the file or failing_memory.h defines takes the place of NAME in what is linked.
 function(fenchel_wrap target file)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} text)
+    file(READ ${PROJECT_SOURCE_DIR}/tests/support/failing_memory.h shared)
+    string(APPEND text "${shared}")
     string(REGEX MATCHALL "__wrap_[A-Za-z0-9_]+" names "${text}")
     list(REMOVE_DUPLICATES names)
     list(TRANSFORM names REPLACE "__wrap_" "LINKER:--wrap=")

@@ -15,16 +15,15 @@
  * nothing has to be undone.
  * Special cases. Rows of weight 0 have low = high = 0. K need not be definite: then the answer
  * is a stationary point. Zero is feasible for every loss.
- * Accuracy. Down to the relative gap asked for; blocks that change nothing end it.
  * Up to WHOLE rows all of K is held in double precision as well, and what blocks have begun
  * is finished by an active set (pivot.h).
- * Cost. n p flops per variable moved and block, 12 BLOCK^2 bytes and a few vectors. Where a
- * kernel value costs more than reading it, rows of the matrix are kept while there is room
- * (rows.h). */
+ * Accuracy. Down to the relative gap asked for; blocks that change nothing end it.
+ * Cost. n p flops per variable moved and block; 12 BLOCK^2 bytes and a few vectors, up to WHOLE
+ * rows 8 n^2 more. Where a kernel value costs more than reading it, rows of the matrix are
+ * kept while there is room (rows.h). */
 #include <math.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/linalg.h"
 #include "base/threads.h"
 #include "solver/face.h"
@@ -43,7 +42,7 @@ typedef struct state {
     int64_t room;   /* of block                                             */
     int64_t *who;   /* room                                                 */
     int64_t *mover; /* room: rows that have moved                           */
-    double *before; /* room: b of the block before it moved; then the moves */
+    double *before; /* room: b of the block before it moved                 */
     double *coef;   /* room                                                 */
     double *work;   /* 2 room                                               */
     fenp_face_room face;
@@ -401,6 +400,13 @@ static double relative_gap(const state *s, const fenp_problem *problem, double o
     return primal > 0.0 ? gap / primal : gap;
 }
 
+/* What b, f and c are now, and how far from optimal. */
+static void judge(const state *s, const fenp_problem *problem, fenp_solution *out)
+{
+    out->offset[0] = problem->bias ? offset_of(&s->all) : 0.0;
+    out->gap[0] = relative_gap(s, problem, out->offset[0]);
+}
+
 static void report(state *s, const fenp_problem *problem, fenp_solution *out)
 {
     const fenp_sample *sample = problem->sample;
@@ -425,8 +431,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
     s->passes = 0;
     s->face.damp = 0.01;
     for (int pass = 0; status == FEN_OK; pass++) {
-        out->offset[0] = problem->bias ? offset_of(&s->all) : 0.0;
-        out->gap[0] = relative_gap(s, problem, out->offset[0]);
+        judge(s, problem, out);
         if (out->gap[0] <= problem->gap || pass == PASSES || !moved) break;
         status = fenp_task_at(task, (double)pass / PASSES, err);
         if (status == FEN_OK) status = one_block(s, &moved, err);
@@ -436,13 +441,14 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
             moved |= turned;
         }
     }
+    if (status != FEN_OK) judge(s, problem, out); /* ended between a block and its judgement */
     report(s, problem, out);
     return status;
 }
 
 const fenp_solver fenp_solver_block = {
     .name = "block",
-    .help = "block ascent on the dual, for losses with corners; 300 MB beside the rows at most",
+    .help = "block ascent on the dual, for losses with corners; 200 MB, more for many features",
     .iterative = 1,
     .accepts = accepts,
     .bytes = bytes,

@@ -107,20 +107,21 @@ static void project(const face *f)
     }
 }
 
-/* Change of the objective by the move. */
+/* Change of the objective by the move. Threads share the rows, one adds them up: the sum, by
+ * whose sign the move stands or falls, is the same for any number of them. ones is overwritten. */
 static double change(const face *f)
 {
     const fenp_qp *q = f->q;
-    double first = 0.0, second = 0.0;
-#pragma omp parallel for schedule(static) reduction(+ : first, second)
+    double sum = 0.0;
+#pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < f->m; r++) {
         const float *row = f->k + f->who[r] * f->ld;
-        double sum = q->d[f->who[r]] * f->move[r];
-        for (int64_t c = 0; c < f->m; c++) sum += (double)row[f->who[c]] * f->move[c];
-        first += f->slope[r] * f->move[r];
-        second += sum * f->move[r];
+        double bend = q->d[f->who[r]] * f->move[r];
+        for (int64_t c = 0; c < f->m; c++) bend += (double)row[f->who[c]] * f->move[c];
+        f->ones[r] = (f->slope[r] + 0.5 * bend) * f->move[r];
     }
-    return first + 0.5 * second;
+    for (int64_t r = 0; r < f->m; r++) sum += f->ones[r];
+    return sum;
 }
 
 static void accept(const face *f)

@@ -8,8 +8,9 @@
  * be replaced is the old one or the new one. Interrupted and short reads and writes are
  * always survived.
  *
- * The linker puts the __wrap_ functions below in the place of the library's calls;
- * Jansson's allocations are counted with them. OpenBLAS, zlib and OpenMP allocate unseen. */
+ * The linker puts the __wrap_ functions (below and in failing_memory.h) in the place of the
+ * library's calls; Jansson's allocations are counted with them. OpenBLAS, zlib and OpenMP
+ * allocate unseen. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,7 @@
 #include <jansson.h>
 
 #include "model/model.h"
+#include "support/failing_memory.h"
 
 /* ---- the faults ----------------------------------------------------------------------- */
 
@@ -36,8 +38,7 @@ static struct {
     fault kind;   /* NO_FAULT outside of a scenario                       */
     int64_t left; /* calls until the fault                                */
     int fired;
-    int64_t memory; /* allocations not yet released                         */
-    int64_t files;  /* files not yet closed                                 */
+    int64_t files; /* files not yet closed                                 */
 } now;
 
 static int strikes(fault kind)
@@ -54,63 +55,11 @@ static int file_strikes(int why)
     return 1;
 }
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__real_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset);
-int __real_munmap(void *at, size_t size);
-void __real_free(void *old);
-
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset);
-int __wrap_munmap(void *at, size_t size);
-void __wrap_free(void *old);
-
 static int no_memory(void)
 {
     if (!strikes(NO_MEMORY)) return 0;
     errno = ENOMEM;
     return 1;
-}
-
-static void *counted(void *fresh)
-{
-    now.memory += fresh != NULL;
-    return fresh;
-}
-
-void *__wrap_malloc(size_t size) { return no_memory() ? NULL : counted(__real_malloc(size)); }
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return no_memory() ? NULL : counted(__real_calloc(count, size));
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    if (no_memory()) return NULL;
-    void *fresh = __real_realloc(old, size);
-    return old ? fresh : counted(fresh);
-}
-
-void *__wrap_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset)
-{
-    return no_memory() ? MAP_FAILED
-                       : counted(__real_mmap(at, size, protection, flags, file, offset));
-}
-
-int __wrap_munmap(void *at, size_t size)
-{
-    now.memory--;
-    return __real_munmap(at, size);
-}
-
-void __wrap_free(void *old)
-{
-    now.memory -= old != NULL;
-    __real_free(old);
 }
 
 int __real_open(const char *path, int flags, ...);
@@ -613,12 +562,12 @@ static outcome run(void (*scenario)(outcome *o), fault kind, int64_t k)
 {
     outcome o = { .digest = 0xcbf29ce484222325u };
     restore_outputs();
-    int64_t memory = now.memory, files = now.files;
+    int64_t memory = memory_in_use, files = now.files;
     now.kind = kind, now.left = k, now.fired = 0;
     scenario(&o);
     now.kind = NO_FAULT;
-    if (now.memory != memory)
-        fail_msg("call %ld fails: %ld allocations stay", (long)k, (long)(now.memory - memory));
+    if (memory_in_use != memory)
+        fail_msg("call %ld fails: %ld allocations stay", (long)k, (long)(memory_in_use - memory));
     if (now.files != files)
         fail_msg("call %ld fails: %ld files stay open", (long)k, (long)(now.files - files));
     if (strays()) fail_msg("call %ld fails: a temporary file stays behind", (long)k);

@@ -15,26 +15,14 @@
 #include <sys/types.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "support/failing_memory.h"
 #include "svm/parts.h"
 
 static struct {
     int64_t left; /* allocations until one fails; 0: none does */
     int fired;
-    int64_t memory; /* allocations not yet released */
 } now;
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__real_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset);
-int __real_munmap(void *at, size_t size);
-void __real_free(void *old);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset);
-int __wrap_munmap(void *at, size_t size);
-void __wrap_free(void *old);
 int __wrap_fsync(int file);
 
 int __wrap_fsync(int file) /* hundreds of models are saved here */
@@ -43,49 +31,12 @@ int __wrap_fsync(int file) /* hundreds of models are saved here */
     return 0;
 }
 
-static int strikes(void)
+static int no_memory(void)
 {
     if (now.left == 0 || --now.left != 0) return 0;
     now.fired = 1;
     errno = ENOMEM;
     return 1;
-}
-
-static void *counted(void *fresh)
-{
-    now.memory += fresh != NULL;
-    return fresh;
-}
-
-void *__wrap_malloc(size_t size) { return strikes() ? NULL : counted(__real_malloc(size)); }
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return strikes() ? NULL : counted(__real_calloc(count, size));
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    if (strikes()) return NULL;
-    void *fresh = __real_realloc(old, size);
-    return old ? fresh : counted(fresh);
-}
-
-void *__wrap_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset)
-{
-    return strikes() ? MAP_FAILED : counted(__real_mmap(at, size, protection, flags, file, offset));
-}
-
-int __wrap_munmap(void *at, size_t size)
-{
-    now.memory--;
-    return __real_munmap(at, size);
-}
-
-void __wrap_free(void *old)
-{
-    now.memory -= old != NULL;
-    __real_free(old);
 }
 
 /* ---- the scenarios --------------------------------------------------------------------- */
@@ -146,10 +97,10 @@ static void run_all(const fen_svm_options *o)
         err = (fen_error){ FEN_OK, "" };
         now.left = k;
         now.fired = 0;
-        now.memory = 0;
+        memory_in_use = 0;
         const fen_status status = everything(o, found, &err);
         now.left = 0;
-        assert_int_equal(now.memory, 0);
+        assert_int_equal(memory_in_use, 0);
         if (!now.fired) break;
         faults++;
         if (status == FEN_OK)
