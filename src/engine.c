@@ -4,8 +4,10 @@
  * other than 2 the eigendecomposition of a small kernel matrix, of a larger one a Krylov
  * space, with the eigendecomposition (or, where that does not fit, Cholesky) to the rescue.
  * Other losses: the first iterative solver that accepts the loss and fits into memory
- * (Newton's method for smooth losses, blocks of the dual for all with corners); they solve
- * one output at a time at power 2 (solver/descend.h). */
+ * (Newton's method in the weights of smooth linear models, blocks of the dual where the conjugate
+ * is in pieces, Newton's method for the logistic loss); they solve one output at a time at
+ * power 2 (solver/descend.h). Blocks before Newton: a huber loss whose corner is tiny beside the
+ * residuals, 1.35 beside prices, is all corners, and Newton's steps are as small. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -71,20 +73,22 @@ static int takes(const fenp_solver *solver, const fen_options *o, const fen_kern
     return solver->accepts(loss, kernel, &asked) && (!solver->iterative || size->power >= 1.0);
 }
 
-/* The first that fits into memory; the last one where none does. */
+/* The first that fits into memory; where none does the one that takes least. */
 static const fenp_solver *solver_for_loss(const fen_options *o, const fen_kernel *kernel,
                                           const fen_loss *loss, const fenp_size *size)
 {
-    const fenp_solver *last = NULL;
+    const fenp_solver *least = NULL;
+    int64_t least_bytes = INT64_MAX;
     for (int i = 0; fenp_solvers[i]; i++) {
         const fenp_solver *solver = fenp_solvers[i];
         if (!solver->iterative || !takes(solver, o, kernel, loss, size)) continue;
         const fenp_size asked = fenp_solver_size(solver, o, size);
         const int64_t bytes = fenp_solving_bytes(solver, &asked);
-        last = solver;
-        if (bytes >= 0 && fenp_resident_with(bytes, size) <= fenp_memory_limit(o)) break;
+        if (bytes >= 0 && fenp_resident_with(bytes, size) <= fenp_memory_limit(o)) return solver;
+        if (!least || (bytes >= 0 && bytes < least_bytes))
+            least = solver, least_bytes = bytes < 0 ? INT64_MAX : bytes;
     }
-    return last;
+    return least;
 }
 
 static const fenp_solver *solver_for_square(const fen_options *o, const fen_kernel *kernel,

@@ -92,6 +92,20 @@ class Losses(ToolTest):
                 again = json.loads(self.run_tool("info", "data.fen", "--json").out)
                 self.assertEqual(again["loss"], loss.partition(":")[0])
 
+    def test_corners_beside_large_targets(self):
+        """k = 1.35 beside prices: the loss is all corners, and the answer is proved all the same."""
+        with open(self.path("data.csv"), encoding="utf-8") as file:
+            head, *rows = [line.rstrip("\n").split(",") for line in file]
+        target = head.index(self.fit()["targets"][0])
+        for row in rows:
+            row[target] = repr(1e5 * float(row[target]))
+        self.write("prices.csv", "\n".join(",".join(row) for row in [head, *rows]) + "\n")
+        for name in ("huber", "sqeps:1"):
+            for weight in ("1e-3", "1e-8", "1e-12"):
+                fit = self.run_tool("fit", "prices.csv", "--gamma", "mean", "--lambda", weight,
+                                    "--loss", name, "--json").json
+                self.assertEqual(fit["verdict"], "optimal", (name, weight))
+
     def test_quantiles(self):
         taus = [0.9, 0.1, 0.5]
         found = self.fit("--loss", "pinball:0.9,0.1,0.5")
