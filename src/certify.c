@@ -247,7 +247,7 @@ static fenp_claim claim_of(const fen_model *m, const fenp_sample *sample, int64_
                      .dual_par = free_par ? &none : par,
                      .price = free_par ? m->loss->price * m->nu * (double)whole : 0.0,
                      .free_par = free_par,
-                     .penalty = fenp_find_penalty("power"),
+                     .penalty = fenp_find_penalty("rkhs"),
                      .y = y,
                      .w = w,
                      .n = m->n,

@@ -87,7 +87,7 @@ static double digits_of(const facts *f) { return 64.0 * DBL_EPSILON * DBL_EPSILO
 static fen_certificate judge(const fen_model *m, int64_t t, const residuals *r, const facts *f,
                              fenp_line *lines)
 {
-    const claim c = { fenp_find_penalty("power"), m->lambda, m->power, r };
+    const claim c = { fenp_find_penalty("rkhs"), m->lambda, m->power, r };
     fen_certificate out = { .mean_loss = r->loss, .null = f->null };
     out.norm = cblas_dnrm2((int)m->approx.columns, vector_of(m, t, 0), 1);
     out.primal = out.mean_loss + m->lambda * c.penalty->value(out.norm, m->power);

@@ -30,7 +30,7 @@ static double bounding_steepness(const fenp_line *line) { return line->steepness
 /* From kink to kink: at each the line gives way to the flatter one that it meets first. */
 double fenp_least_over_norms(const fenp_line *tangents, int64_t count, double lambda, double power)
 {
-    const fen_penalty *penalty = fenp_find_penalty("power");
+    const fen_penalty *penalty = fenp_find_penalty("rkhs");
     const fenp_line zero = { 0.0, 0.0, 0.0, 0.0 };
     fenp_line now = zero;
     double r = 0.0, least;

@@ -27,7 +27,7 @@ static int close_to(double a, double b, double unit)
 static int reproduces(const fen_model *m, int64_t t, const fen_certificate *now, double unit)
 {
     const fen_certificate *stored = &m->certificate[t];
-    const fen_penalty *penalty = fenp_find_penalty("power");
+    const fen_penalty *penalty = fenp_find_penalty("rkhs");
     const double norms[] = { penalty->value(stored->norm, m->power),
                              penalty->value(now->norm, m->power) };
     return close_to(stored->primal, now->primal, unit) && close_to(stored->dual, now->dual, unit) &&

@@ -42,11 +42,21 @@ typedef struct fen_loss {
                                                       is not piecewise quadratic       */
 } fen_loss;
 
-/* ---- penalty: lambda * value(||f||) -------------------------------------------- */
+/* ---- penalty: lambda sum over the parts of weight * value(norm of the part) ------- */
+typedef enum fen_parts {
+    FEN_WHOLE,               /* one part: the function, its norm is that of the kernel  */
+    FEN_EACH,                /* every coefficient of a linear model or an expansion     */
+    FEN_GROUPS               /* groups of coefficients, by their Euclidean norm          */
+} fen_parts;
 typedef struct fen_penalty {
     const char *name, *help;
-    double (*value)(double norm, double power);                        /* ||f||^power  */
-    double (*conj )(double dual_norm, double lambda, double power);    /* Psi*         */
+    const char *written;     /* after the colon of --penalty; NULL: nothing             */
+    fen_parts parts;
+    fen_parameter parameter; /* par: the power of rkhs, the mix of elastic; name NULL: none */
+    double (*value)(double norm, double par);
+    double (*conj )(double dual_norm, double lambda, double par);  /* of lambda value    */
+    double (*prox )(double norm, double step, double par); /* argmin over s >= 0 of step
+                                value(s) + (s - norm)^2/2; NULL: FEN_WHOLE              */
 } fen_penalty;
 
 /* ---- kernel: a function of one number that a whole tile can be made of ---------- */

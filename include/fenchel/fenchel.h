@@ -92,19 +92,28 @@ typedef struct fen_options {                  /* strings are borrowed, not copie
     const char *multiclass;      /* more than two classes: "ovr" or "ovo"             */
     const char *class_weights;   /* "", "balanced", or LABEL=WEIGHT,LABEL=WEIGHT      */
     int32_t     probability;     /* 1: probabilities for a loss that has none (Platt) */
-    const char *kernel;          /* see fen_list("kernel", ...)                       */
+    const char *kernel;          /* see fen_list("kernel", ...); "auto": gaussian, but
+                                    linear with penalties on coefficients             */
+    const char *penalty;         /* rkhs: lambda ||f||^power; none, l1, elastic:MIX,
+                                    group:FILE and the like: on the coefficients; see
+                                    fen_list("penalty", ...)                          */
+    const char *feature_weights; /* COLUMN=WEIGHT,COLUMN=WEIGHT or a file of such lines:
+                                    factors of the penalty, 0: none; "": all 1        */
+    int32_t     nonnegative;     /* 1: no coefficient below 0 (l1, elastic, none)     */
     fen_values  gamma;           /* width of the kernel; rule: mean                   */
     int32_t     degree;          /* polynomial: (gamma x.z + coef0)^degree            */
     double      coef0;
     fen_values  lambda;          /* weight of the penalty, > 0; rule: 1/n             */
     fen_values  power;           /* of the norm in the penalty; 2: ridge              */
     double      smoothness;      /* s > d/2 sets lambda and power untuned; 0: not given */
-    const char *as;              /* unit of lambda: "fenchel", "sklearn" or "libsvm"  */
+    const char *as;              /* unit of lambda: "fenchel", "sklearn", "libsvm" or
+                                    "glmnet"                                          */
     int32_t     bias;            /* 1: an unpenalised constant is fitted              */
     const char *scale;           /* standard, range, none                             */
     /* how it is chosen and solved */
-    const char *select;          /* loo, gcv, kfold:K, none; "auto": loo for the
-                                    square loss, kfold:5 for others                   */
+    const char *select;          /* loo, gcv, kfold:K, 1se:K, aic, bic, none; "auto":
+                                    loo for the square loss, kfold:5 for others; with
+                                    penalties on coefficients kfold:10                */
     const char *engine;          /* auto, or see fen_list("engine", ...)              */
     const char *approx;          /* none, or D random features: fourier:D, orthogonal:D */
     const char *over;            /* fen_path: "lambda" or "power"                     */

@@ -70,6 +70,16 @@ static const fenp_option table[] = {
       &fenp_int32_type, AT(degree), 1, 20, NULL, 0, NULL, 0 },
     { { "coef0", "NUMBER", "1", LEARN, "polynomial kernel: the constant" },
       &fenp_real_type, AT(coef0), 0, FENP_NO_LIMIT, NULL, 0, NULL, 0 },
+    { { "penalty", "NAME[:VALUE]", "rkhs", LEARN,
+        "what lambda weighs: rkhs (the norm of the function to the power), or one on the "
+        "coefficients of a linear model or an expansion; NAME" },
+      &fenp_text_type, AT(penalty), 0, 0, NULL, 0, NULL, 0 },
+    { { "feature-weights", "WEIGHTS", "", LEARN,
+        "factors of the penalty: COLUMN=WEIGHT,COLUMN=WEIGHT or a file of such lines; 0: not "
+        "penalised; default: all 1" },
+      &fenp_text_type, AT(feature_weights), 0, 0, NULL, 0, NULL, 0 },
+    { { "nonnegative", NULL, "no", LEARN, "no coefficient below 0" },
+      &fenp_on_type, AT(nonnegative), 0, 1, NULL, 0, NULL, 0 },
     { { "lambda", "VALUES", "auto", LEARN,
         "weight of the penalty: auto, 1/n, a number, low:high:count or a list" },
       &fenp_values_type, AT(lambda), FENP_POSITIVE, FENP_NO_LIMIT, "1/n", 0, NULL, 0 },

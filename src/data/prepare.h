@@ -13,7 +13,10 @@
 /* What the solvers see. */
 typedef struct fenp_sample {
     int64_t n, p, targets;
-    double *x;          /* n x p, row-major                                           */
+    double *x;          /* n x p, row-major; NULL: sparse                             */
+    int64_t *start;     /* sparse, by columns: entries of column j are                */
+    int32_t *row;       /*   start[j]..start[j+1]-1, rows ascending                   */
+    double  *value;
     double *y;          /* targets x n: target t is y + t*n                           */
     double *w;          /* n, positive, sum 1                                         */
     double  weight_sum; /* sum of the weights as written (n without weights)          */

@@ -5,6 +5,7 @@
  * feature_weights . phi(x), and nothing grows with n: no inputs, no dual. */
 #ifndef FENP_MODEL_H
 #define FENP_MODEL_H
+#include "data/design.h"
 #include "data/prepare.h"
 #include "feature/fourier.h"
 #include "kernel/gram.h"
@@ -33,11 +34,22 @@ struct fen_model {
     double      nu;                         /* price of the loss's parameter; 0: fixed */
     fenp_kernel kernel;
     double      lambda, power, tolerance;
+    const fen_penalty *penalty;             /* "rkhs": lambda ||f||^power               */
+    double      mix;                        /* of a penalty on coefficients             */
+    int         nonnegative;
+    fenp_groups groups;                     /* of the coefficients (count 0: rkhs)      */
+    int64_t     copies;                     /* targets under one penalty (group:targets):
+                                               one certificate for all, in each of them;
+                                               else 1                                  */
     int         bias;
     int64_t     n, p, targets;
     uint64_t    hash;                       /* of the training rows                    */
     double     *inputs;                     /* kept x p; NULL: linear or precomputed   */
     double     *weights;                    /* targets x p for linear, else NULL       */
+    double     *terms;                      /* targets x kept: coefficients of the rows where
+                                               the penalty is on them (kernel lasso): f =
+                                               sum terms_i k(x_i, .); else NULL        */
+    int64_t     rank;                       /* penalty none: of the columns; else -1   */
     fenp_approx approx;                     /* columns 0: the exact kernel             */
     uint64_t    seed;                       /* of the frequencies                      */
     double     *frequencies;                /* columns/2 x p with random features      */

@@ -2,7 +2,7 @@
 #include <string.h>
 #include "base/registry.h"
 
-#define PENALTIES(X) X(power)
+#define PENALTIES(X) X(rkhs)
 
 #define DECLARE(name) extern const fen_penalty fenp_penalty_##name;
 PENALTIES(DECLARE)

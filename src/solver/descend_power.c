@@ -81,7 +81,7 @@ static double fitting_part(const fenp_run *r, double norm, double dual_norm)
 static double gap_of_power(const fenp_run *r, double norm, double loss, double dual_norm,
                            double part)
 {
-    const fen_penalty *penalty = fenp_find_penalty("power");
+    const fen_penalty *penalty = fenp_find_penalty("rkhs");
     const double primal = loss + r->lambda * penalty->value(norm, r->power);
     const double dual = fenp_run_minus_conjugates(r, part, r->at.par) -
                         penalty->conj(part * dual_norm, r->lambda, r->power);

@@ -1,4 +1,4 @@
-/* power.c -- penalty lambda ||f||^m, m = power
+/* rkhs.c -- penalty lambda ||f||^m, m = power
  *
  *   value   r^m
  *   conj    Psi*(s) = sup_r s r - lambda r^m, r >= 0
@@ -29,9 +29,11 @@ static double conjugate(double dual_norm, double lambda, double power)
     return exp(log(lambda) + log(power - 1.0) + power / (power - 1.0) * base);
 }
 
-const fen_penalty fenp_penalty_power = {
-    .name = "power",
+const fen_penalty fenp_penalty_rkhs = {
+    .name = "rkhs",
     .help = "lambda ||f||^power",
+    .parts = FEN_WHOLE,
+    .parameter = { "power", 0.001, 100.0, 2.0, 1 },
     .value = value,
     .conj = conjugate,
 };

@@ -1,0 +1,51 @@
+/* design.h -- a matrix by columns, and how its columns are grouped
+ *
+ * What penalties on coefficients see: f(x_i) = sum_j x_ij beta_j + b. Dense or sparse, never
+ * both; the columns are prepared (scaled) features, or those of a kernel matrix. */
+#ifndef FENP_DESIGN_H
+#define FENP_DESIGN_H
+#include "data/prepare.h"
+
+/* copies > 1: as many targets under one penalty. Rows t n + i, coefficients t p + j: a block
+ * diagonal matrix of which one block is kept. */
+typedef struct fenp_design {
+    int64_t n, p, copies;
+    const double *dense;       /* n x p, column-major; NULL: sparse                     */
+    const int64_t *start;      /* p + 1: entries of column j are start[j]..start[j+1]-1 */
+    const int32_t *row;        /* ascending within a column                             */
+    const double *value;
+} fenp_design;
+
+/* A partition of the coefficients. Group g has the members member[start[g]]..member[start[g+1]-1]
+ * and costs weight[g] value(their norm); weight 0: not penalised. */
+typedef struct fenp_groups {
+    int64_t count;
+    int64_t *start, *member;   /* NULL: every coefficient by itself, count of them      */
+    double  *weight;           /* NULL: all 1                                           */
+    char   **name;             /* NULL: they have none                                  */
+} fenp_groups;
+void fenp_groups_free(fenp_groups *groups);    /* what it holds, not the struct         */
+
+/* The columns of a prepared sample (dense: x is transposed into memory of its own, which
+ * *owned gets; sparse: borrowed from the sample). */
+fen_status fenp_design_of(const fenp_sample *sample, fenp_design *out, double **owned,
+                          fen_error *err);
+/* out = X'u of the columns listed (which NULL: all count of them); u: copies x n. Threads. */
+void fenp_design_products(const fenp_design *x, const double *u, const int64_t *which,
+                          int64_t count, double *out);
+/* f = X beta, copies x n; beta: copies x p, zeros cost nothing. */
+void fenp_design_scores(const fenp_design *x, const double *beta, double *f);
+
+/* What --penalty and --feature-weights make of the features of prep; copies as above.
+ *   l1, elastic, none      every coefficient by itself, weights by column
+ *   group, group:auto      the features of one input column are a group (one-hot blocks, a
+ *                          number with its indicator of gaps), weight sqrt(size)
+ *   group:prefix:SEP       columns whose names agree up to the first SEP are a group
+ *   group:targets          the coefficients of a feature in all targets are a group
+ *   group:FILE             lines "column,group" or "column,group,weight" with such a header;
+ *                          columns are input columns or features by name; one in two groups
+ *                          or in none is an error that names it
+ * FEN_BAD_DATA and one sentence for what does not fit; FEN_IO for the file. */
+fen_status fenp_groups_make(const fenp_prep *prep, const fen_options *o, int64_t copies,
+                            fenp_groups *out, fen_error *err);
+#endif

@@ -1,0 +1,29 @@
+/* interior.h -- a loss in pieces with norms as penalty, by a primal-dual interior point method
+ *
+ *     minimise over beta   sum_i w_i v_i(x_i . beta) + sum_g l_g ||beta_g|| + sum_j d_j/2 beta_j^2
+ *
+ * v_i in pieces (fen_loss.piece). l_g = 0: the group is free. beta_j >= 0 where asked. A bias is
+ * a free column of ones. */
+#ifndef FENP_INTERIOR_H
+#define FENP_INTERIOR_H
+#include "base/clock.h"
+#include "fenchel/extend.h"
+
+typedef struct fenp_interior {
+    int64_t n, k;
+    const double *x;           /* n x k, column-major                                   */
+    const fen_loss *loss;
+    const double *par, *y, *w; /* rows of weight 0 take no part                         */
+    int64_t groups;
+    const int64_t *start;      /* groups + 1: members are consecutive columns           */
+    const double *l;           /* groups: 0 or more                                     */
+    const double *d;           /* k: 0 or more                                          */
+    int nonnegative;           /* of columns in groups with l > 0; groups of one        */
+    const double *f0;          /* n: scores that are there before X beta; NULL: 0       */
+} fenp_interior;
+/* beta: k, in (a guess or 0) and out; u: n, the dual vector w z, out: inside the domain of the
+ * conjugates. *gap: P - D over max(|P|, 1e-12 P(0)), D of u moved into the feasible set. Works
+ * until that is at most goal, or no longer falls. */
+fen_status fenp_interior_solve(const fenp_interior *q, double goal, double *beta, double *u,
+                               double *gap, const fenp_task *task, fen_error *err);
+#endif

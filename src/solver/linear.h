@@ -1,0 +1,56 @@
+/* linear.h -- linear models with a penalty on the coefficients, by working sets
+ *
+ *     P = sum_i w_i v_i(t_i) + lambda sum_g a_g (mix ||beta_g|| + (1 - mix)/2 ||beta_g||^2),
+ *     t = X beta + b,   beta >= 0 on request
+ *     D = - sum_i w_i v_i*(-z_i) - sum_g (lambda a_g value)*(||x_g'u||),   u = w z,
+ *         with bias sum u = 0, and x_j'u = 0 for coefficients of weight 0
+ *
+ * (beta >= 0: the positive part of x_j'u takes its place.) */
+#ifndef FENP_LINEAR_H
+#define FENP_LINEAR_H
+#include "base/clock.h"
+#include "data/design.h"
+
+typedef struct fenp_linear {
+    const fenp_design *x;
+    const fen_loss *loss;
+    const double *par;         /* of the loss                                           */
+    const double *y, *w;       /* copies x n; rows of weight 0 take no part, the others need
+                                  not sum to 1                                          */
+    int    bias;               /* one for every copy                                    */
+    double mix;                /* 1: l1 or groups of it; 0: squares alone               */
+    const fenp_groups *groups;
+    int    nonnegative;
+    const char *engine;        /* "auto" or one of fenp_linear_engines                  */
+    int64_t room;              /* bytes that the work may take; 0: as many as help      */
+} fenp_linear;
+
+/* One solution, arrays by whoever asks. */
+typedef struct fenp_linear_point {
+    double lambda;
+    double *beta;              /* copies x p; where the search starts                   */
+    double *b;                 /* copies; likewise                                      */
+    double *u;                 /* copies x n: dual vector, feasible but for rounding    */
+    double primal, dual, relative_gap;   /* by the solver's own account                 */
+    int64_t terms;             /* coefficients that are not 0                           */
+    int64_t passes;            /* products with the whole matrix that it took           */
+    const char *method;        /* engine                                                */
+} fenp_linear_point;
+
+typedef struct fenp_linear_state fenp_linear_state;
+/* problem and all it points to stay as they are until the end. */
+fen_status fenp_linear_begin(const fenp_linear *problem, fenp_linear_state **out,
+                             const fenp_task *task, fen_error *err);
+/* The least lambda with all penalised coefficients 0 (mix 0: as if mix were 1e-3). */
+double     fenp_linear_lambda_max(const fenp_linear_state *s);
+/* Solves for point->lambda (> 0; anything if no coefficient is penalised) until the relative
+ * gap is at most gap or no longer shrinks. Best called with falling lambdas: products, Gram
+ * matrices and the last solution are kept. FEN_LIMIT, FEN_STOPPED: the point holds the best so
+ * far all the same. */
+fen_status fenp_linear_solve(fenp_linear_state *s, double gap, fenp_linear_point *point,
+                             const fenp_task *task, fen_error *err);
+void       fenp_linear_end(fenp_linear_state *s);
+/* Bytes of such a state, roughly, for the planner. */
+int64_t    fenp_linear_bytes(const fenp_linear *problem);
+extern const char *const fenp_linear_engines[];   /* NULL last: active-set, coordinate, interior */
+#endif
