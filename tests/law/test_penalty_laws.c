@@ -3,6 +3,8 @@
  *   Fenchel-Young   lambda Omega(r) + Psi*(s) >= s r for r, s >= 0, and for every r there
  *                   is an s (the slope at r) where both sides are equal
  *   Psi*            starts at 0, grows, is never NaN
+ *   prox            minimises step Omega(s) + (s - norm)^2/2 over s >= 0; what it takes off is
+ *                   a slope of step Omega where it ends, and the prox of Psi* (Moreau)
  */
 #include <math.h>
 #include <setjmp.h>
@@ -18,28 +20,40 @@ static const double EPS = 0x1p-52;
 
 typedef struct scene {
     const fen_penalty *penalty;
-    double lambda, power, norm, dual;
+    double lambda, par, norm, dual;
 } scene;
+
+/* Powers where the penalty is convex. */
+static double draw_power(uint64_t k)
+{
+    static const double powers[] = { 1.0, 2.0, 1.5, 4.0 / 3.0, 3.0, 1.01, 10.0 };
+    const uint64_t count = sizeof powers / sizeof *powers, kind = k % (count + 3);
+    return kind < count ? powers[kind] : 1.05 + 4.0 * fenp_uniform(2, 3, k);
+}
+
+/* Any other parameter: somewhere between its ends, the lower one now and then. */
+static double draw_parameter(const fen_penalty *penalty, uint64_t k)
+{
+    const fen_parameter *p = &penalty->parameter;
+    if (!p->name) return NAN; /* nobody may look at it */
+    if (penalty->parts == FEN_WHOLE) return draw_power(k);
+    if (p->from_low && k % 5 == 0) return p->low;
+    return p->low + (p->high - p->low) * fenp_uniform(2, 3, k);
+}
 
 static scene draw(const fen_penalty *penalty, uint64_t k)
 {
-    static const double powers[] = { 1.0, 2.0, 1.5, 4.0 / 3.0, 3.0, 1.01, 10.0 };
-    const uint64_t kinds = sizeof powers / sizeof *powers + 3;
-    scene s = { .penalty = penalty,
-                .lambda = exp(6.0 * fenp_normal(2, 0, k)),
-                .norm = exp(3.0 * fenp_normal(2, 1, k)),
-                .dual = exp(6.0 * fenp_normal(2, 2, k)) };
-    s.power = k % kinds < kinds - 3 ? powers[k % kinds] : 1.05 + 4.0 * fenp_uniform(2, 3, k);
-    return s;
+    return (scene){ .penalty = penalty,
+                    .lambda = exp(6.0 * fenp_normal(2, 0, k)),
+                    .par = draw_parameter(penalty, k),
+                    .norm = exp(3.0 * fenp_normal(2, 1, k)),
+                    .dual = exp(6.0 * fenp_normal(2, 2, k)) };
 }
 
-static double primal(const scene *s, double r)
-{
-    return s->lambda * s->penalty->value(r, s->power);
-}
+static double primal(const scene *s, double r) { return s->lambda * s->penalty->value(r, s->par); }
 static double conj_at(const scene *s, double dual)
 {
-    return s->penalty->conj(dual, s->lambda, s->power);
+    return s->penalty->conj(dual, s->lambda, s->par);
 }
 
 static void every_penalty(void (*law)(const scene *))
@@ -56,7 +70,8 @@ static void every_penalty(void (*law)(const scene *))
 /* Logarithms of size L cost L eps, times the exponent m/(m-1). */
 static double rounding(const scene *s)
 {
-    return s->power == 1.0 ? 4.0 * EPS : 100.0 * EPS * s->power / (s->power - 1.0);
+    if (s->penalty->parts != FEN_WHOLE || s->par == 1.0) return 8.0 * EPS;
+    return 100.0 * EPS * s->par / (s->par - 1.0);
 }
 
 static void fenchel_young(const scene *s)
@@ -80,7 +95,7 @@ static void equality(const scene *s)
             a = c;
     }
     const double gap = primal(s, r) + conj_at(s, exp(a)) - exp(a) * r;
-    assert_true(fabs(gap) <= 1e-11 * exp(a) * r);
+    assert_true(fabs(gap) <= 1e-11 * exp(a) * r || (primal(s, r) == 0.0 && conj_at(s, 0.0) == 0.0));
 }
 
 static void conj_grows(const scene *s)
@@ -91,6 +106,46 @@ static void conj_grows(const scene *s)
     assert_true(conj_at(s, 1e300) > 0.0);
     assert_false(isnan(conj_at(s, 1e300)) || isnan(conj_at(s, 1e-300)));
     assert_true(primal(s, 0.0) == 0.0);
+}
+
+/* step Omega(r) + (r - norm)^2/2 */
+static double prox_objective(const scene *s, double r)
+{
+    return primal(s, r) + 0.5 * (r - s->norm) * (r - s->norm);
+}
+
+/* Never more than at the ends, nor at any of the points beside it. */
+static void prox_optimal(const scene *s)
+{
+    if (!s->penalty->prox) return;
+    const double at = s->penalty->prox(s->norm, s->lambda, s->par);
+    const double least = prox_objective(s, at), slack = 16.0 * EPS * least;
+    assert_true(at >= 0.0 && at <= s->norm);
+    assert_true(least <= prox_objective(s, 0.0) + slack);
+    assert_true(least <= prox_objective(s, s->norm) + slack);
+    for (double off = 0.5; off > 1e-6; off *= 0.5) {
+        assert_true(least <= prox_objective(s, at + off * s->norm) + slack);
+        assert_true(least <= prox_objective(s, fmax(at - off * s->norm, 0.0)) + slack);
+    }
+}
+
+/* norm = prox of Omega + prox of Psi*, and the two are a pair of equality. The slope may be
+ * beyond the domain of Psi* by the roundings of one difference. */
+static void moreau(const scene *s)
+{
+    if (!s->penalty->prox) return;
+    const double at = s->penalty->prox(s->norm, s->lambda, s->par);
+    const double slope = fmax(s->norm - at - 4.0 * EPS * s->norm, 0.0);
+    const double here = conj_at(s, slope), rest = 0.5 * (slope - s->norm) * (slope - s->norm);
+    const double slack = 32.0 * EPS * (s->norm * s->norm);
+    assert_true(here < INFINITY);
+    assert_true(fabs(primal(s, at) + here - slope * at) <= slack);
+    for (double off = 0.5; off > 1e-6; off *= 0.5)
+        for (int side = -1; side <= 1; side += 2) {
+            const double beside = fmax(slope + side * off * s->norm, 0.0);
+            const double gap = beside - s->norm;
+            assert_true(here + rest <= conj_at(s, beside) + 0.5 * gap * gap + slack);
+        }
 }
 
 static void test_fenchel_young(void **state)
@@ -109,10 +164,39 @@ static void test_conj(void **state)
     every_penalty(conj_grows);
 }
 
+static void test_prox(void **state)
+{
+    (void)state;
+    every_penalty(prox_optimal);
+}
+static void test_moreau(void **state)
+{
+    (void)state;
+    every_penalty(moreau);
+}
+
+/* Numbers by hand. */
+static void test_parts(void **state)
+{
+    (void)state;
+    const fen_penalty *l1 = fenp_find_penalty("l1"), *elastic = fenp_find_penalty("elastic");
+    const fen_penalty *none = fenp_find_penalty("none"), *group = fenp_find_penalty("group");
+    assert_true(l1->parts == FEN_EACH && none->parts == FEN_EACH && group->parts == FEN_GROUPS);
+    assert_true(l1->prox(3.0, 2.0, NAN) == 1.0 && l1->prox(1.0, 2.0, NAN) == 0.0);
+    assert_true(l1->conj(2.0, 2.0, NAN) == 0.0 && l1->conj(2.5, 2.0, NAN) == INFINITY);
+    assert_true(none->value(3.0, NAN) == 0.0 && none->prox(3.0, 2.0, NAN) == 3.0);
+    assert_true(none->conj(0.0, 2.0, NAN) == 0.0 && none->conj(1e-300, 2.0, NAN) == INFINITY);
+    assert_true(elastic->value(2.0, 0.25) == 0.5 + 1.5);
+    assert_true(elastic->conj(5.0, 4.0, 0.25) == 16.0 / 6.0); /* (5 - 1)^2 / (2 * 4 * 0.75) */
+    assert_true(elastic->conj(1.0, 4.0, 0.25) == 0.0);
+    assert_true(elastic->prox(4.0, 4.0, 0.25) == 0.75); /* (4 - 1) / (1 + 3) */
+    assert_true(elastic->conj(6.0, 2.0, 0.0) == 9.0);   /* ridge: s^2 / (2 lambda) */
+}
+
 static void test_power(void **state)
 {
     (void)state;
-    const fen_penalty *power = fenp_find_penalty("power");
+    const fen_penalty *power = fenp_find_penalty("rkhs");
     assert_non_null(power);
     assert_true(power->value(3.0, 2.0) == 9.0);
     assert_true(power->conj(6.0, 3.0, 2.0) == 3.0); /* s^2 / (4 lambda) */
@@ -142,7 +226,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_registry),      cmocka_unit_test(test_power),
         cmocka_unit_test(test_fenchel_young), cmocka_unit_test(test_equality),
-        cmocka_unit_test(test_conj),
+        cmocka_unit_test(test_conj),          cmocka_unit_test(test_prox),
+        cmocka_unit_test(test_moreau),        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
