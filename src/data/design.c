@@ -1,0 +1,261 @@
+/* design.c -- products of a matrix by columns with vectors
+ *
+ *     (X'u)_j = sum_i x_ij u_i            f_i = sum_j x_ij beta_j
+ *
+ * Method: products run over columns, four dense ones at a time, so that a piece of u that was
+ *   loaded serves four of them; eight partial sums per column, in an order that neither the
+ *   neighbours nor the processor nor the number of threads change. Scores of dense columns
+ *   run over tiles of rows that stay in the cache, those of sparse ones over the columns.
+ * Special cases: no rows or no columns give zeros; columns with beta = 0 are not read.
+ * Accuracy: a dense product has n/8 + 3 roundings, a sparse one as many as its column has
+ *   entries by four, + 2.
+ * Cost: the time to read the columns from memory; f of sparse columns takes one thread per copy.
+ */
+#include "data/design.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+enum { LANES = 8, AT_ONCE = 4 };
+enum { TILE = 512 };       /* rows of f, by the thread that has them                  */
+enum { ENOUGH = 1 << 15 }; /* multiplications that are worth a second thread          */
+
+/* never an argument: how such a vector would be passed depends on the processor */
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- the columns of a sample ------------------------------------------------------------ */
+
+/* By squares: a cache line that was read or written is finished before it is gone. */
+static void transpose(int64_t n, int64_t p, const double *from, double *to)
+{
+    enum { SIDE = 32 };
+#pragma omp parallel for schedule(static) if (n * p > ENOUGH)
+    for (int64_t j0 = 0; j0 < p; j0 += SIDE) {
+        const int64_t j1 = j0 + SIDE < p ? j0 + SIDE : p;
+        for (int64_t i0 = 0; i0 < n; i0 += SIDE) {
+            const int64_t i1 = i0 + SIDE < n ? i0 + SIDE : n;
+            for (int64_t j = j0; j < j1; j++)
+                for (int64_t i = i0; i < i1; i++) to[j * n + i] = from[i * p + j];
+        }
+    }
+}
+
+fen_status fenp_design_of(const fenp_sample *sample, fenp_design *out, double **owned,
+                          fen_error *err)
+{
+    *owned = NULL;
+    *out = (fenp_design){ .n = sample->n, .p = sample->p, .copies = 1 };
+    if (!sample->x) {
+        out->start = sample->start, out->row = sample->row, out->value = sample->value;
+        return FEN_OK;
+    }
+    const int64_t bytes = fenp_bytes(sample->n, sample->p, sizeof(double));
+    double *columns = bytes < 0 ? NULL : fenp_new(bytes, 1);
+    if (!columns) return fenp_no_memory(err, bytes, "the features by columns");
+    transpose(sample->n, sample->p, sample->x, columns);
+    out->dense = *owned = columns;
+    return FEN_OK;
+}
+
+/* ---- products: X'u ---------------------------------------------------------------------- */
+
+INLINE double sum_of_lanes(const double *s)
+{
+    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+/* count is AT_ONCE or 1, a constant after inlining. */
+INLINE void dots(int count, int64_t n, const double *const column[], const double *u, double *out)
+{
+    const int64_t whole = n - n % LANES;
+    lanes sum[AT_ONCE] = { { 0.0 } };
+    for (int64_t i = 0; i < whole; i += LANES) {
+        const lanes v = *(const lanes *)(u + i);
+        for (int k = 0; k < count; k++) sum[k] += v * *(const lanes *)(column[k] + i);
+    }
+    for (int k = 0; k < count; k++) {
+        for (int64_t i = whole; i < n; i++) sum[k][i - whole] += u[i] * column[k][i];
+        out[k] = sum_of_lanes((const double *)&sum[k]);
+    }
+}
+
+INLINE void dots_of(int count, int64_t n, const double *const column[], const double *u,
+                    double *out)
+{
+    if (count == AT_ONCE)
+        dots(AT_ONCE, n, column, u, out);
+    else
+        for (int k = 0; k < count; k++) dots(1, n, column + k, u, out + k);
+}
+
+/* No fused multiplications: they would wait for memory all the same, and every processor
+ * gives the same bits without them. */
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) static void
+dots_avx512(int count, int64_t n, const double *const column[], const double *u, double *out)
+{
+    dots_of(count, n, column, u, out);
+}
+
+__attribute__((target("avx2"))) static void
+dots_avx2(int count, int64_t n, const double *const column[], const double *u, double *out)
+{
+    dots_of(count, n, column, u, out);
+}
+#endif
+
+static void dense_dots(int count, int64_t n, const double *const column[], const double *u,
+                       double *out)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) {
+        dots_avx512(count, n, column, u, out);
+        return;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        dots_avx2(count, n, column, u, out);
+        return;
+    }
+#endif
+    dots_of(count, n, column, u, out);
+}
+
+static double sparse_dot(const fenp_design *x, int64_t j, const double *u)
+{
+    const int64_t end = x->start[j + 1];
+    double sum[4] = { 0.0 };
+    int64_t e = x->start[j];
+    for (; e + 4 <= end; e += 4)
+        for (int k = 0; k < 4; k++) sum[k] += x->value[e + k] * u[x->row[e + k]];
+    for (int k = 0; e < end; e++, k++) sum[k] += x->value[e] * u[x->row[e]];
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+/* Coefficients which[0] .. which[count - 1], at most AT_ONCE; those of one copy together. */
+static void dense_listed(const fenp_design *x, const double *u, const int64_t *which, int count,
+                         double *out)
+{
+    const double *column[AT_ONCE];
+    const int64_t copy = which[0] / x->p;
+    int together = count == AT_ONCE;
+    for (int k = 0; k < count; k++) {
+        column[k] = x->dense + which[k] % x->p * x->n;
+        together = together && which[k] / x->p == copy;
+    }
+    if (together)
+        dense_dots(AT_ONCE, x->n, column, u + copy * x->n, out);
+    else
+        for (int k = 0; k < count; k++)
+            dense_dots(1, x->n, column + k, u + which[k] / x->p * x->n, out + k);
+}
+
+/* Columns j .. j + count - 1 in all copies, while they are in the cache. */
+static void dense_run(const fenp_design *x, const double *u, int64_t j, int count, double *out)
+{
+    const double *column[AT_ONCE];
+    for (int k = 0; k < count; k++) column[k] = x->dense + (j + k) * x->n;
+    for (int64_t t = 0; t < x->copies; t++)
+        dense_dots(count, x->n, column, u + t * x->n, out + t * x->p + j);
+}
+
+static void dense_products(const fenp_design *x, const double *u, const int64_t *which,
+                           int64_t count, double *out)
+{
+    const int64_t all = which ? count : x->p;
+#pragma omp parallel for schedule(static) if (count * x->n > ENOUGH)
+    for (int64_t k = 0; k < all; k += AT_ONCE) {
+        const int some = all - k < AT_ONCE ? (int)(all - k) : AT_ONCE;
+        if (which)
+            dense_listed(x, u, which + k, some, out + k);
+        else
+            dense_run(x, u, k, some, out);
+    }
+}
+
+static void sparse_products(const fenp_design *x, const double *u, const int64_t *which,
+                            int64_t count, double *out)
+{
+    const int64_t each = x->start[x->p] / (x->p > 0 ? x->p : 1) + 1;
+#pragma omp parallel for schedule(guided, 64) if (count * each > ENOUGH)
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t coefficient = which ? which[k] : k;
+        const int64_t copy = coefficient / x->p;
+        out[k] = sparse_dot(x, coefficient - copy * x->p, u + copy * x->n);
+    }
+}
+
+void fenp_design_products(const fenp_design *x, const double *u, const int64_t *which,
+                          int64_t count, double *out)
+{
+    if (count <= 0) return;
+    if (x->dense)
+        dense_products(x, u, which, count, out);
+    else
+        sparse_products(x, u, which, count, out);
+}
+
+/* ---- scores: X beta ---------------------------------------------------------------------- */
+
+/* Rows i0 .. i1 - 1 of one copy. */
+INLINE void tile_scores(const fenp_design *x, const double *beta, int64_t i0, int64_t i1,
+                        double *restrict f)
+{
+    memset(f + i0, 0, (size_t)(i1 - i0) * sizeof *f);
+    for (int64_t j = 0; j < x->p; j++) {
+        if (beta[j] == 0.0) continue;
+        const double b = beta[j], *column = x->dense + j * x->n;
+#pragma omp simd
+        for (int64_t i = i0; i < i1; i++) f[i] += b * column[i];
+    }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void tile_avx2(const fenp_design *x, const double *beta,
+                                                      int64_t i0, int64_t i1, double *f)
+{
+    tile_scores(x, beta, i0, i1, f);
+}
+#endif
+
+static void dense_scores(const fenp_design *x, const double *beta, double *f)
+{
+    const int64_t tiles = (x->n + TILE - 1) / TILE;
+#pragma omp parallel for collapse(2) schedule(static) if (x->n * x->p * x->copies > ENOUGH)
+    for (int64_t t = 0; t < x->copies; t++)
+        for (int64_t tile = 0; tile < tiles; tile++) {
+            const int64_t i0 = tile * TILE, i1 = i0 + TILE < x->n ? i0 + TILE : x->n;
+#if defined(__x86_64__)
+            if (__builtin_cpu_supports("avx2")) {
+                tile_avx2(x, beta + t * x->p, i0, i1, f + t * x->n);
+                continue;
+            }
+#endif
+            tile_scores(x, beta + t * x->p, i0, i1, f + t * x->n);
+        }
+}
+
+static void sparse_scores(const fenp_design *x, const double *beta, double *f)
+{
+#pragma omp parallel for schedule(static) if (x->copies > 1)
+    for (int64_t t = 0; t < x->copies; t++) {
+        double *ft = f + t * x->n;
+        memset(ft, 0, (size_t)x->n * sizeof *ft);
+        for (int64_t j = 0; j < x->p; j++) {
+            const double b = beta[t * x->p + j];
+            if (b == 0.0) continue;
+            for (int64_t e = x->start[j]; e < x->start[j + 1]; e++)
+                ft[x->row[e]] += b * x->value[e];
+        }
+    }
+}
+
+void fenp_design_scores(const fenp_design *x, const double *beta, double *f)
+{
+    if (x->dense)
+        dense_scores(x, beta, f);
+    else
+        sparse_scores(x, beta, f);
+}
