@@ -287,7 +287,7 @@ static fen_status pivots(state *s, const fenp_problem *problem, double goal, int
     *moved = 0;
     fen_status status = make_whole(s, problem, task, err);
     const int narrowed = fenp_threads_narrow(0); /* thousands of short calls of BLAS */
-    if (status == FEN_OK) status = fenp_pivot(q, s->whole, goal, n, &room, moved, task, err);
+    if (status == FEN_OK) status = fenp_pivot(q, s->whole, n, goal, n, &room, moved, task, err);
     fenp_threads_widen(narrowed);
     if (!*moved) return status;
     cblas_dsymv(CblasColMajor, CblasUpper, (int)n, 1.0, s->whole, (int)n, q->b, 1, 0.0, s->f, 1);

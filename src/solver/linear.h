@@ -30,7 +30,9 @@ typedef struct fenp_linear_point {
     double lambda;
     double *beta;              /* copies x p; where the search starts                   */
     double *b;                 /* copies; likewise                                      */
-    double *u;                 /* copies x n: dual vector, feasible but for rounding    */
+    double *u;                 /* copies x n: dual vector, feasible but for rounding; NULL:
+                                  not wanted, which can save a product                  */
+    double loss;               /* first term of primal                                  */
     double primal, dual, relative_gap;   /* by the solver's own account                 */
     int64_t terms;             /* coefficients that are not 0                           */
     int64_t passes;            /* products with the whole matrix that it took           */

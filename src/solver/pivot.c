@@ -28,7 +28,8 @@ enum { AT_ONCE = 8 };  /* variables that join together: each costs a share of a 
 typedef struct face {
     const fenp_qp *q;
     const double *k;
-    double *l; /* m x m, column-major, stride n: the factor                     */
+    int64_t ld; /* of k                                                                 */
+    double *l;  /* m x m, column-major, stride n: the factor                     */
     int64_t m, *who;
     double *h;           /* m: slopes                                                     */
     double *low, *high;  /* m: limits of the face                                         */
@@ -58,7 +59,7 @@ static fen_status factorise(face *f, int *definite, fen_error *err)
     for (int64_t i = 0; i < q->n; i++)
         if (fenp_qp_rise(q, i) == fenp_qp_fall(q, i)) append(f, i, 1);
     for (int64_t c = 0; c < f->m; c++) {
-        const double *row = f->k + f->who[c] * q->n;
+        const double *row = f->k + f->who[c] * f->ld;
         for (int64_t r = c; r < f->m; r++) f->l[r + c * q->n] = row[f->who[r]];
         f->l[c + c * q->n] += q->d[f->who[c]] + f->rho;
     }
@@ -73,7 +74,7 @@ static void join(face *f, int64_t i, int right)
 {
     const fenp_qp *q = f->q;
     const int64_t m = f->m, n = q->n;
-    const double *row = f->k + i * n;
+    const double *row = f->k + i * f->ld;
     for (int64_t r = 0; r < m; r++) f->step[r] = row[f->who[r]];
     if (m > 0)
         cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, f->l, (int)n,
@@ -174,7 +175,7 @@ static void catch_up(face *f)
     for (int64_t i = 0; i < q->n; i++) {
         if (f->moved[i] == 0.0) continue;
         q->g[i] += q->d[i] * f->moved[i];
-        cblas_daxpy((int)q->n, f->moved[i], f->k + i * q->n, 1, q->g, 1);
+        cblas_daxpy((int)q->n, f->moved[i], f->k + i * f->ld, 1, q->g, 1);
         f->moved[i] = 0.0;
     }
     for (int64_t r = 0; r < f->m; r++) {
@@ -235,15 +236,16 @@ static int travel(face *f, double *b, int *moved)
     return first >= 0;
 }
 
-fen_status fenp_pivot(const fenp_qp *q, const double *k, double tolerance, int64_t pivots,
-                      fenp_pivot_room *room, int *moved, const fenp_task *task, fen_error *err)
+fen_status fenp_pivot(const fenp_qp *q, const double *k, int64_t ld, double tolerance,
+                      int64_t pivots, fenp_pivot_room *room, int *moved, const fenp_task *task,
+                      fen_error *err)
 {
     const int64_t n = q->n;
-    face f = { .q = q, .k = k, .l = room->factor, .who = room->who };
+    face f = { .q = q, .k = k, .ld = ld, .l = room->factor, .who = room->who };
     f.step = room->work, f.ones = f.step + n, f.low = f.ones + n, f.high = f.low + n;
     f.h = f.high + n, f.moved = f.h + n, f.taken = f.moved + n;
     memset(f.moved, 0, (size_t)(2 * n) * sizeof(double));
-    for (int64_t i = 0; i < n; i++) f.rho = fmax(f.rho, 1e-9 * fabs(k[i + i * n]));
+    for (int64_t i = 0; i < n; i++) f.rho = fmax(f.rho, 1e-9 * fabs(k[i + i * ld]));
     int definite;
     *moved = 0;
     fen_status status = factorise(&f, &definite, err);

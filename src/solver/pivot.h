@@ -11,7 +11,7 @@ typedef struct fenp_pivot_room {
 } fenp_pivot_room;
 
 /* Works until the violation is at most tolerance, pivots are used up or the task ends; g goes
- * along. k: n x n, symmetric, row stride n. *moved: the objective has fallen. */
-fen_status fenp_pivot(const fenp_qp *q, const double *k, double tolerance, int64_t pivots,
+ * along. k: n x n, symmetric, row stride ld. *moved: the objective has fallen. */
+fen_status fenp_pivot(const fenp_qp *q, const double *k, int64_t ld, double tolerance, int64_t pivots,
                       fenp_pivot_room *room, int *moved, const fenp_task *task, fen_error *err);
 #endif

@@ -234,7 +234,7 @@ static void test_pivots(void **unused)
             int moved;
             memcpy(before, m.b, sizeof before);
             assert_int_equal(
-                fenp_pivot(&m.q, m.k, 1e-9, round < 5 ? 2 : 100, &room, &moved, NULL, NULL),
+                fenp_pivot(&m.q, m.k, m.q.n, 1e-9, round < 5 ? 2 : 100, &room, &moved, NULL, NULL),
                 FEN_OK);
             assert_sound(&m, kind);
             const double now = objective(&m, m.b);
