@@ -6,12 +6,12 @@
 static void print_coefficients(const json_t *json)
 {
     enum { MOST = 30 };
-    const json_t *weights = json_object_get(json, "weights");
+    const json_t *weights = json_object_get(json, "coefficients");
     const size_t count = json_array_size(weights);
     for (size_t j = 0; j < count && j < MOST; j++) {
         const json_t *entry = json_array_get(weights, j);
-        report(j == 0 ? "Coefficients" : "", "%-30s %14.6g", json_text_at(entry, "feature"),
-               json_at_target(entry, "coefficient", 0));
+        report(j == 0 ? "Coefficients" : "", "%-30s %14.6g", json_text_at(entry, "name"),
+               json_at_target(entry, "value", 0));
     }
     if (count > 0) report("", "%-30s %14.6g", "(constant)", json_at_target(json, "intercept", 0));
     if (count > MOST) report("", "%zu more: fenchel info MODEL --json", count - MOST);

@@ -246,6 +246,16 @@ FEN_API void fen_model_target_words(const fen_model *model, int64_t target, char
 FEN_API fen_certificate fen_model_certificate(const fen_model *model, int64_t target);
 /* Everything worth knowing as one JSON object (what `fenchel fit --json` prints). */
 FEN_API fen_status fen_model_json(const fen_model *model, char **json, fen_error *err);
+/* Prepared features: columns, indicators of gaps, levels of text ("colour = red"). */
+FEN_API int64_t fen_model_features(const fen_model *model);
+FEN_API void    fen_model_feature_name(const fen_model *model, int64_t feature, char *out,
+                                       int64_t size);
+/* Linear models: score = intercept + sum_j value_j x_j with x as in the file (gaps filled, text
+ * as 0 and 1). value and standardised (of the scaled features; may be NULL): targets x features;
+ * intercept: targets. FEN_BAD_CALL: the model is not linear. */
+FEN_API fen_status fen_model_coefficients(const fen_model *model, double *value,
+                                          double *standardised, double *intercept,
+                                          fen_error *err);
 /* Classes: their labels as written in the training file, sorted. 0: the model predicts numbers
  * (or is of one class: rows are inside, score >= 0, or outside). */
 FEN_API int64_t     fen_model_classes(const fen_model *model);

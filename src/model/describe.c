@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/json.h"
-#include "data/prepare_parts.h"
 #include "model/model.h"
 
 static int set_number(json_t *out, const char *key, double value)
@@ -255,71 +254,6 @@ static json_t *target_name(const fen_model *m, int64_t t)
     return fenp_json_string(name);
 }
 
-/* --- features: names, and the weights of a linear model -------------------------------- */
-
-/* Entry j of every target's row of weights, divided by scale. */
-static json_t *weight(const fen_model *m, int64_t j, double scale)
-{
-    if (m->targets == 1) return fenp_json_number(m->weights[j] / scale);
-    json_t *array = json_array();
-    int failed = array == NULL;
-    for (int64_t t = 0; !failed && t < m->targets; t++)
-        failed = json_array_append_new(array, fenp_json_number(m->weights[t * m->p + j] / scale));
-    return unless(failed, array);
-}
-
-/* The first feature of a number is (x - center) / scale; all others are 0 or 1. */
-static int is_scaled(const fenp_input *input, int64_t k)
-{
-    return k == 0 && !input->text && !input->constant;
-}
-
-/* Feature k of an input, which is feature j of all. */
-static int add_feature(const fen_model *m, fenp_input *input, int64_t k, int64_t j, json_t *names,
-                       json_t *weights)
-{
-    char name[1024];
-    fenp_prep alone = { .inputs = 1, .input = input }; /* spares a search from the first on */
-    fenp_prep_feature_name(&alone, k, name, sizeof name);
-    int failed = json_array_append_new(names, fenp_json_string(name));
-    if (!m->weights) return failed;
-    double scale = is_scaled(input, k) ? input->scale : 1;
-    json_t *entry = json_object();
-    failed |= set_text(entry, "feature", name);
-    failed |= json_object_set_new(entry, "weight", weight(m, j, 1));
-    failed |= json_object_set_new(entry, "coefficient", weight(m, j, scale));
-    return json_array_append_new(weights, entry) | failed;
-}
-
-/* The constant of a linear model on the scale of the file: b - sum weight center/scale. */
-static json_t *intercept(const fen_model *m, int64_t t)
-{
-    double sum = m->offset[t];
-    int64_t j = 0;
-    for (int64_t i = 0; i < m->prep->inputs; i++) {
-        const fenp_input *input = &m->prep->input[i];
-        if (is_scaled(input, 0)) sum -= m->weights[t * m->p + j] * (input->center / input->scale);
-        j += fenp_input_features(input);
-    }
-    return fenp_json_number(sum);
-}
-
-static int set_features(json_t *out, const fen_model *m)
-{
-    json_t *names = json_array(), *weights = m->weights ? json_array() : NULL;
-    int failed = 0;
-    int64_t j = 0;
-    for (int64_t i = 0; !failed && i < m->prep->inputs; i++) {
-        fenp_input *input = &m->prep->input[i];
-        for (int64_t k = 0; !failed && k < fenp_input_features(input); k++)
-            failed = add_feature(m, input, k, j++, names, weights);
-    }
-    failed |= json_object_set_new(out, "features", names);
-    if (!m->weights) return failed;
-    return json_object_set_new(out, "weights", weights) | set_each(out, "intercept", m, intercept) |
-           failed;
-}
-
 fen_status fen_model_json(const fen_model *model, char **json, fen_error *err)
 {
     json_t *out = json_object();
@@ -329,6 +263,6 @@ fen_status fen_model_json(const fen_model *model, char **json, fen_error *err)
                  json_object_set_new(out, "outputs", list(model, model->targets, output_entry)) |
                  json_object_set_new(out, "targets", list(model, model->targets, target_name));
     if (!model->prep->precomputed) /* whose features are the training rows */
-        failed |= set_features(out, model);
+        failed |= fenp_coefficients_json(out, model);
     return fenp_json_text(unless(failed, out), json, err);
 }

@@ -98,6 +98,8 @@ void       fenp_model_keep_tangents(fen_model *m, int64_t length, int64_t most);
 void       fenp_model_objective(const fen_model *m, char *out, int64_t size);
 /* score, score_kind, score_rows and grid into an object; nonzero: no memory. */
 int        fenp_selection_json(json_t *out, const fenp_selection *selection);
+/* "features": names, and of linear models "coefficients" and "intercept"; nonzero: no memory. */
+int        fenp_coefficients_json(json_t *out, const fen_model *m);
 /* features (rows x p) -> scores (rows x targets): f(x) + b */
 fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
                              const fenp_task *task, fen_error *err);

@@ -211,8 +211,8 @@ class Path(ToolTest):
         fit = self.run_tool("fit", "data.csv", *words, "--json").json
         self.run_tool("path", "data.csv", *words, "-o", "path.csv", "-q")
         row, = rows_of(self.read("path.csv").decode())
-        for entry in fit["weights"]:
-            self.assertAlmostEqual(float(row["weight:" + entry["feature"]]), entry["weight"], 8)
+        for entry in fit["coefficients"]:
+            self.assertAlmostEqual(float(row["weight:" + entry["name"]]), entry["standardised"], 8)
         self.assertAlmostEqual(float(row["bias"]), fit["bias"], 8)
 
     def test_linear_with_more_features_than_rows(self):
@@ -220,8 +220,8 @@ class Path(ToolTest):
         words = ("--kernel", "linear", "--lambda", "0.1", "--power", "1.5")
         fit = self.run_tool("fit", "data.csv", *words, "--json").json
         point, = self.run_tool("path", "data.csv", *words, "--json").json["points"]
-        for value, entry in zip(point["solution"], fit["weights"]):
-            self.assertAlmostEqual(value, entry["weight"], 8)
+        for value, entry in zip(point["solution"], fit["coefficients"]):
+            self.assertAlmostEqual(value, entry["standardised"], 8)
 
     def test_zero_has_no_lambda2(self):
         self.some_data(rows=40)

@@ -825,7 +825,7 @@ static void linear_coefficients_are_those_of_the_file(void **state)
     (void)state;
     fen_model *m = some_model(&some_kinds[1]);
     json_t *json = described(&some_kinds[1]);
-    const json_t *weights = json_object_get(json, "weights");
+    const json_t *weights = json_object_get(json, "coefficients");
     assert_true(json_number_value(json_array_get(json_object_get(json, "bias"), 1)) ==
                 m->offset[1]);
     const double raw[] = { 33, 1, 12, 0, 1, 0 }; /* age given, its indicator, size, colour */
@@ -836,7 +836,7 @@ static void linear_coefficients_are_those_of_the_file(void **state)
             json_number_value(json_array_get(json_object_get(json, "intercept"), (size_t)t));
         for (size_t j = 0; j < 6; j++) {
             const json_t *entry = json_array_get(weights, j);
-            const json_t *coefficient = json_object_get(entry, "coefficient");
+            const json_t *coefficient = json_object_get(entry, "value");
             sum += json_number_value(json_array_get(coefficient, (size_t)t)) * raw[j];
         }
         double wanted = definition(m, x, t);
