@@ -284,7 +284,7 @@ fen_status fenp_fit_features(fenp_source *source, const fen_options *o, const fe
                              fen_model **out, fen_error *err)
 {
     const double start = fenp_now();
-    fenp_job j = { .source = source, .kernel = fenp_find_kernel(o->kernel) };
+    fenp_job j = { .source = source, .kernel = fenp_kernel_of(o) };
     fen_status status = fenp_features_check(o, j.kernel, &j.approx, err);
     if (status == FEN_OK) status = fit(&j, o, task, err);
     fenp_arena_close(&j.arena);

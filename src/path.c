@@ -224,7 +224,7 @@ fen_status fen_path(const fen_table *table, const fen_options *o, const fen_host
                         .sample = sample,
                         .outputs = settled.output,
                         .loss = fenp_find_loss(settled.o.loss) };
-        h.kernel.table = fenp_find_kernel(o->kernel);
+        h.kernel.table = fenp_find_kernel(settled.o.kernel);
         h.over_power = strcmp(o->over, "power") == 0;
         h.scored = strcmp(o->select, "auto") != 0 && strcmp(o->select, "none") != 0;
         status = path_of_sample(&h, json, &task, err);

@@ -29,7 +29,7 @@ static fen_status sizes_of(fenp_source *source, const fen_options *o, fen_plan *
 fen_status fenp_plan_features(fenp_source *source, const fen_options *given, fen_plan *out,
                               const fenp_task *task, fen_error *err)
 {
-    const fen_kernel *kernel = fenp_find_kernel(given->kernel);
+    const fen_kernel *kernel = fenp_kernel_of(given);
     fen_plan plan = { 0 };
     fen_options o;
     fenp_approx approx;

@@ -3,10 +3,12 @@
  *   loss       auto: by the target; epsilon auto: by the noise in it (data/noise.h)
  *   outputs    the problems that targets, classes and parameters of the loss make
  *   power      auto: for losses other than square those of 1 and more
+ *   kernel     auto: gaussian, but linear with penalties on coefficients
  *   select     auto: leave-one-out where it has a closed form (square loss) or rows are few,
- *              else 5 folds
+ *              else 5 folds; with penalties on coefficients 10
  *   lambda     in our own unit, W = sum of the weights as written:
- *                --as sklearn   square          lambda = alpha / W
+ *                --as sklearn   square          lambda = alpha / W; l1, elastic: 2 alpha
+ *                --as glmnet    l1: square      lambda = 2 of theirs, logistic: theirs
  *                --as libsvm    hinge, eps, sqhinge, sqeps, logistic    lambda = 1 / (2 C W)
  *   smoothness power and lambda (smoothness.c)
  *
@@ -72,6 +74,15 @@ static fen_status check_loss(const fen_options *o, const fen_loss *loss, fen_err
     return FEN_OK;
 }
 
+/* Kernel machines and linear models have engines of their own. */
+static fen_status check_engine(const fen_options *o, fen_error *err)
+{
+    const int linear = fenp_on_coefficients(o), of_kernels = fenp_find_solver(o->engine) != NULL;
+    if (strcmp(o->engine, "auto") == 0 || linear != of_kernels) return FEN_OK;
+    return fenp_fail(err, FEN_BAD_CALL, "--engine %s is for %s; leave --engine out", o->engine,
+                     of_kernels ? "--penalty rkhs" : "penalties on coefficients");
+}
+
 /* Both classes must have the weight that a margin costs: half of nu. */
 static fen_status check_price(const fenp_settled *s, const fenp_prep *prep, const fen_loss *loss,
                               const fenp_sample *sample, fen_error *err)
@@ -107,22 +118,43 @@ static int in_list(const char *name, const char *const *list)
     return *list != NULL;
 }
 
+/* Ours in units of theirs (of 1/theirs for C); 0: the loss has no such unit. */
+static double unit_of_lambda(const fen_options *o, const fen_loss *loss, double weight_sum)
+{
+    static const char *const by_c[] = { "hinge", "eps", "sqhinge", "sqeps", "logistic", NULL };
+    fenp_penalty_choice choice;
+    if (fenp_parse_penalty(o->penalty, &choice, NULL) != FEN_OK) return 0.0;
+    const char *penalty = choice.penalty->name;
+    const int whole = choice.penalty->parts == FEN_WHOLE, l1 = strcmp(penalty, "l1") == 0;
+    const int square = fenp_is_square(loss), logistic = strcmp(loss->name, "logistic") == 0;
+    if (strcmp(o->as, "libsvm") == 0)
+        return whole && in_list(loss->name, by_c) ? 0.5 / weight_sum : 0.0;
+    if (strcmp(o->as, "glmnet") == 0) return !l1 ? 0.0 : square ? 2.0 : logistic ? 1.0 : 0.0;
+    if (!square) return 0.0;
+    return whole ? 1.0 / weight_sum : l1 || strcmp(penalty, "elastic") == 0 ? 2.0 : 0.0;
+}
+
 static fen_status convert_lambda(fen_options *o, const fen_loss *loss, double weight_sum,
                                  fen_error *err)
 {
-    static const char *const by_c[] = { "hinge", "eps", "sqhinge", "sqeps", "logistic", NULL };
     const int libsvm = strcmp(o->as, "libsvm") == 0;
     if (strcmp(o->as, "fenchel") == 0) return FEN_OK;
-    if (libsvm ? !in_list(loss->name, by_c) : !fenp_is_square(loss))
+    const double unit = unit_of_lambda(o, loss, weight_sum);
+    if (unit == 0.0 && strcmp(o->penalty, "rkhs") == 0 && strcmp(o->as, "glmnet") != 0)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--as %s has no unit of lambda for the %s loss: give lambda in ours",
                          o->as, loss->name);
+    if (unit == 0.0)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--as %s has no unit of lambda for the %s loss with --penalty %.64s: give "
+                         "lambda in ours",
+                         o->as, loss->name, o->penalty);
     if (some_power(o, 0, 2.0))
         return fenp_fail(err, FEN_BAD_CALL, "--as %s is for --power 2: give lambda in our unit",
                          o->as);
     for (int i = 0; o->lambda.choice == FEN_GIVEN && i < o->lambda.count; i++) {
         double *at = &o->lambda.at[i];
-        *at = libsvm ? 0.5 / (*at * weight_sum) : *at / weight_sum;
+        *at = libsvm ? unit / *at : unit * *at;
         if (!(*at > 0.0) || !isfinite(*at))
             return fenp_fail(err, FEN_BAD_CALL,
                              "--lambda in the unit of %s leaves the range of numbers", o->as);
@@ -149,9 +181,13 @@ static fen_status settle_smoothness(fen_options *o, int64_t features, double wei
 static void settle_choices(fen_options *o, const fen_loss *loss, int64_t rows)
 {
     static const fen_values convex = { FEN_GIVEN, 4, { 1.0, 1.5, 2.0, 3.0 } };
+    const int linear = fenp_on_coefficients(o);
     o->loss = loss->name;
+    o->kernel = fenp_kernel_of(o)->name;
     if (strcmp(o->select, "auto") == 0)
-        o->select = fenp_is_square(loss) || rows < FEW ? "loo" : "kfold:5";
+        o->select = (fenp_is_square(loss) && !linear) || rows < FEW ? "loo"
+                    : linear                                        ? "kfold:10"
+                                                                    : "kfold:5";
     if (!fenp_is_square(loss) && o->power.choice == FEN_AUTO)
         o->power = o->nu > 0 ? fen_value(2.0) : convex;
 }
@@ -173,6 +209,8 @@ fen_status fenp_settle(const fen_options *given, const fenp_prep *prep, fenp_sam
     fenp_settled s = { .o = *given };
     fenp_loss_choice choice;
     fen_status status = fenp_choose_loss(prep, given, &choice, err);
+    if (status == FEN_OK) status = fenp_parse_penalty(given->penalty, &s.penalty, err);
+    if (status == FEN_OK) status = check_engine(given, err);
     if (status != FEN_OK) return status;
     settle_choices(&s.o, choice.loss, sample->n);
     if (prep->targets == 0) s.o.bias = 0; /* one class: a constant would be all of the answer */

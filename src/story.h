@@ -2,6 +2,8 @@
 #ifndef FENP_STORY_H
 #define FENP_STORY_H
 #include "model/model.h"
+#include "base/registry.h"
+#include "solver/linear.h"
 #include "solver/solver.h"
 
 /* ---- strategy.c: decided once, before any work, from the sizes alone ---------------- */
@@ -70,6 +72,7 @@ typedef struct fenp_settled {
                                       own unit; power and lambda of --smoothness        */
     fenp_output *output;           /* sample->targets of them                           */
     double      *class_weights;    /* NULL: all 1                                       */
+    fenp_penalty_choice penalty;   /* o.kernel is a bare name, too                      */
 } fenp_settled;
 /* Labels of sample become those of the outputs. The strings of o are borrowed from given. */
 fen_status fenp_settle(const fen_options *given, const fenp_prep *prep, fenp_sample *sample,
@@ -93,6 +96,41 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o,
                        const fenp_output *outputs, const fen_kernel *kernel,
                        const fenp_strategy *strategy, fenp_chosen *out, const fenp_task *task,
                        fen_error *err);
+
+/* ---- setup_linear.c: the problems that penalties on coefficients make of a sample -------- */
+typedef struct fenp_setup {
+    fenp_kernel kernel;            /* linear, or that of the expansion (kernel lasso)   */
+    fenp_design x;                 /* features, or the kernel matrix of all rows        */
+    fenp_groups groups;
+    fenp_linear *problem;          /* count: one for every output; with group:targets one of
+                                      as many copies                                    */
+    int64_t count;
+    fenp_selection selection;      /* of the kernel's gamma; kind "": it was given       */
+    double *owned, *w;             /* columns; weights of all outputs, targets x n       */
+} fenp_setup;
+/* The sample and settled stay as they are for as long as the setup is used: it points into both.
+ * o->engine goes into the problems. */
+fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
+                           const fenp_settled *settled, fenp_setup *out, const fenp_task *task,
+                           fen_error *err);
+void       fenp_setup_free(fenp_setup *setup);     /* what it holds, not the struct      */
+
+/* ---- select_linear.c: lambda of penalties on coefficients -------------------------------- */
+/* problems: count of them, as in fenp_setup. Sets all of *out but the kernel; a time limit leaves
+ * the best so far and cut. */
+fen_status fenp_choose_linear(const fenp_linear *problems, int64_t count,
+                              const fenp_sample *sample, const fen_options *o,
+                              const fenp_output *outputs, fenp_chosen *out,
+                              const fenp_task *task, fen_error *err);
+
+/* ---- fit_linear.c: prepare, settle, setup, choose, solve, certify for such penalties ------ */
+/* Takes over *prep. */
+fen_status fenp_fit_linear(fenp_prep **prep, fenp_sample *sample, fenp_settled *settled,
+                           const fenp_task *task, fen_model **out, fen_error *err);
+
+/* ---- plan_linear.c ---- */
+fen_status fenp_plan_linear(const fenp_prep *prep, const fenp_sample *sample,
+                            const fenp_settled *settled, fen_plan *out, fen_error *err);
 
 /* ---- candidates.c ---- */
 /* Several target columns, not several parameters or classes of one. */

@@ -13,12 +13,14 @@ typedef struct heading {
     const char *name, *help;
 } heading;
 _Static_assert(offsetof(fen_loss, help) == offsetof(heading, help), "name and help come first");
+_Static_assert(offsetof(fen_penalty, help) == offsetof(heading, help), "name and help come first");
 _Static_assert(offsetof(fen_kernel, help) == offsetof(heading, help), "name and help come first");
 _Static_assert(offsetof(fen_format, help) == offsetof(heading, help), "name and help come first");
 _Static_assert(offsetof(fen_generator, help) == offsetof(heading, help),
                "name and help come first");
 
 static const void *loss_at(int32_t i) { return fenp_losses[i]; }
+static const void *penalty_at(int32_t i) { return fenp_penalties[i]; }
 static const void *kernel_at(int32_t i) { return fenp_kernels[i]; }
 static const void *format_at(int32_t i) { return fenp_formats[i]; }
 static const void *engine_at(int32_t i) { return fenp_solvers[i]; }
@@ -28,8 +30,8 @@ static const struct {
     const char *kind;
     const void *(*at)(int32_t i);
 } lists[] = {
-    { "loss", loss_at },     { "kernel", kernel_at },       { "format", format_at },
-    { "engine", engine_at }, { "generator", generator_at },
+    { "loss", loss_at },     { "penalty", penalty_at }, { "kernel", kernel_at },
+    { "format", format_at }, { "engine", engine_at },   { "generator", generator_at },
 };
 
 const char *fen_list(const char *kind, int32_t i, const char **help)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "base/option.h"
+#include "base/registry.h"
 #include "base/text.h"
 
 fen_values fen_value(double given)
@@ -60,8 +61,10 @@ static const fenp_option table[] = {
     { { "probability", NULL, "no", "fit plan",
         "probabilities of the classes for a loss that has none, by cross-validation" },
       &fenp_on_type, AT(probability), 0, 1, NULL, 0, NULL, 0 },
-    { { "kernel", "NAME", "gaussian", LEARN, "similarity of two rows" },
-      &fenp_choice_type, AT(kernel), 0, 0, "", 0, "kernel", 0 },
+    { { "kernel", "NAME", "auto", LEARN,
+        "similarity of two rows; auto: gaussian, but linear with penalties on coefficients; "
+        "NAME" },
+      &fenp_choice_type, AT(kernel), 0, 0, "auto", 0, "kernel", 0 },
     { { "gamma", "VALUES", "auto", LEARN,
         "width of the kernel: auto, mean (1/mean squared distance), a number, low:high:count, "
         "or a list" },
@@ -73,7 +76,7 @@ static const fenp_option table[] = {
     { { "penalty", "NAME[:VALUE]", "rkhs", LEARN,
         "what lambda weighs: rkhs (the norm of the function to the power), or one on the "
         "coefficients of a linear model or an expansion; NAME" },
-      &fenp_text_type, AT(penalty), 0, 0, NULL, 0, NULL, 0 },
+      &fenp_penalty_type, AT(penalty), 0, 0, NULL, 0, NULL, 0 },
     { { "feature-weights", "WEIGHTS", "", LEARN,
         "factors of the penalty: COLUMN=WEIGHT,COLUMN=WEIGHT or a file of such lines; 0: not "
         "penalised; default: all 1" },
@@ -90,20 +93,25 @@ static const fenp_option table[] = {
         "power and lambda without tuning for a function with so many derivatives (more than "
         "half the number of features)" },
       &fenp_real_type, AT(smoothness), FENP_POSITIVE, FENP_NO_LIMIT, "none", 0, NULL, 0 },
-    { { "as", "fenchel|sklearn|libsvm", "fenchel", LEARN,
-        "unit of lambda: our own, scikit-learn's alpha = n lambda, or LIBSVM's C = 1/(2 n lambda)" },
-      &fenp_choice_type, AT(as), 0, 0, "fenchel sklearn libsvm", 0, NULL, 0 },
+    { { "as", "fenchel|sklearn|libsvm|glmnet", "fenchel", LEARN,
+        "unit of lambda: our own, scikit-learn's alpha (n lambda; with l1 and elastic lambda/2), "
+        "LIBSVM's C = 1/(2 n lambda), or glmnet's (l1: lambda/2, logistic lambda)" },
+      &fenp_choice_type, AT(as), 0, 0, "fenchel sklearn libsvm glmnet", 0, NULL, 0 },
     { { "no-bias", NULL, "no", LEARN, "fit no constant" },
       &fenp_off_type, AT(bias), 0, 1, NULL, 0, NULL, 0 },
     { { "scale", "standard|range|none", "standard", LEARN,
         "inputs: standard (mean 0, deviation 1), range (0 to 1) or as they are" },
       &fenp_choice_type, AT(scale), 0, 0, "standard range none", 0, NULL, 0 },
-    { { "select", "loo|gcv|kfold:K|none", "auto", LEARN,
+    { { "select", "loo|gcv|kfold:K|1se:K|aic|bic|none", "auto", LEARN,
         "score by which gamma, lambda and power are chosen: leave-one-out, generalised "
-        "cross-validation, K folds, or no choice; auto: loo for the square loss, else kfold:5" },
-      &fenp_choice_type, AT(select), 2, 1000, "auto loo gcv none kfold:", 0, NULL, 0 },
-    { { "engine", "NAME", "auto", "fit select plan", "algorithm of the fit" },
-      &fenp_choice_type, AT(engine), 0, 0, "auto", 0, "engine", 0 },
+        "cross-validation, K folds, the largest lambda within a standard error of the best, "
+        "information criteria, or no choice; auto: loo for the square loss, else kfold:5; with "
+        "penalties on coefficients kfold:10" },
+      &fenp_choice_type, AT(select), 2, 1000, "auto loo gcv none kfold: 1se: aic bic", 0, NULL, 0 },
+    { { "engine", "NAME", "auto", "fit select plan",
+        "algorithm of the fit; of penalties on coefficients active-set, coordinate or interior; "
+        "NAME" },
+      &fenp_choice_type, AT(engine), 0, 0, "auto active-set coordinate interior", 0, "engine", 0 },
     { { "approx", "none|fourier:D|orthogonal:D", "none", "fit plan",
         "D random features instead of the exact kernel, in memory that does not grow with DATA" },
       &fenp_choice_type, AT(approx), 2, 20000, "none fourier: orthogonal:", 0, NULL, 0 },
@@ -186,5 +194,6 @@ fen_status fen_options_check(const fen_options *o, fen_error *err)
     fen_status status = FEN_OK;
     for (int32_t i = 0; i < ROWS && !status; i++)
         status = table[i].type->check(&table[i], (const char *)o + table[i].offset, err);
-    return status ? status : check_smoothness(o, err);
+    if (!status) status = check_smoothness(o, err);
+    return status ? status : fenp_check_penalty(o, err);
 }

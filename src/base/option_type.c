@@ -194,6 +194,24 @@ static fen_status check_loss(const fenp_option *r, const void *field, fen_error 
     return status ? status : set_loss(r, &again, *(const char *const *)field, err);
 }
 
+/* ---- the penalty: NAME or NAME:VALUE --------------------------------------------- */
+
+static fen_status set_penalty(const fenp_option *r, void *field, const char *text, fen_error *err)
+{
+    fenp_penalty_choice parsed;
+    (void)r;
+    fen_status status = fenp_parse_penalty(text, &parsed, err);
+    if (!status) *(const char **)field = text;
+    return status;
+}
+
+static fen_status check_penalty(const fenp_option *r, const void *field, fen_error *err)
+{
+    const char *again;
+    fen_status status = check_text(r, field, err);
+    return status ? status : set_penalty(r, &again, *(const char *const *)field, err);
+}
+
 /* ---- numbers ------------------------------------------------------------------- */
 
 static fen_status parse_whole(const fenp_option *r, const char *text, int64_t *value,
@@ -425,6 +443,7 @@ static fen_status check_values(const fenp_option *r, const void *field, fen_erro
 const fenp_option_type fenp_text_type   = { set_text,   check_text };
 const fenp_option_type fenp_choice_type = { set_choice, check_choice };
 const fenp_option_type fenp_loss_type   = { set_loss,   check_loss };
+const fenp_option_type fenp_penalty_type = { set_penalty, check_penalty };
 const fenp_option_type fenp_int32_type  = { set_int32,  check_int32 };
 const fenp_option_type fenp_int64_type  = { set_int64,  check_int64 };
 const fenp_option_type fenp_seed_type   = { set_seed,   check_seed };

@@ -180,7 +180,7 @@ fen_status fenp_prep_start(const fen_table *table, const fen_options *o, fenp_pr
                            fen_error *err)
 {
     roles r = { .table = table, .status = FEN_OK, .err = err };
-    const fen_kernel *kernel = fenp_find_kernel(o->kernel);
+    const fen_kernel *kernel = fenp_kernel_of(o);
     fenp_prep *made = NULL;
     fen_status status = check_task(o, err);
     if (status == FEN_OK) status = assign_roles(&r, o);

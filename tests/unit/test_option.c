@@ -13,7 +13,8 @@
 static const struct { const char *name; size_t offset, size; } fields[] = {
     FIELD(format), FIELD(missing), FIELD(text), FIELD(target), FIELD(weights), FIELD(task),
     FIELD(index_base), FIELD(loss), FIELD(nu), FIELD(multiclass), FIELD(class_weights),
-    FIELD(probability), FIELD(kernel), FIELD(gamma), FIELD(degree), FIELD(coef0), FIELD(lambda),
+    FIELD(probability), FIELD(kernel), FIELD(penalty),
+    FIELD(feature_weights), FIELD(nonnegative), FIELD(gamma), FIELD(degree), FIELD(coef0), FIELD(lambda),
     FIELD(power), FIELD(smoothness), FIELD(as), FIELD(bias), FIELD(scale), FIELD(select), FIELD(engine), FIELD(approx),
     FIELD(over), FIELD(tolerance),
     FIELD(seed), FIELD(threads), FIELD(memory_limit_bytes), FIELD(time_limit_seconds),
@@ -65,7 +66,8 @@ static void defaults_are_what_the_help_says(void **state)
     for (int i = 0; i < FIELDS; i++)
         assert_memory_equal((char *)&o + fields[i].offset, (char *)&again + fields[i].offset,
                             fields[i].size);
-    assert_string_equal(o.kernel, "gaussian");
+    assert_string_equal(o.kernel, "auto");
+    assert_string_equal(o.penalty, "rkhs");
     assert_string_equal(o.missing, "NA,N/A,?,null,NULL");
     assert_string_equal(o.select, "auto");
     assert_string_equal(o.task, "auto");
@@ -185,7 +187,8 @@ static void choices(void **state)
     accepts("format", "npy", &o);
     refuses("kernel", "gausian", "did you mean gaussian?");
     refuses("kernel", "rbf", "did you mean gaussian?");
-    refuses("kernel", "auto", "it may be gaussian, ");
+    accepts("kernel", "auto", &o);
+    refuses("kernel", "automatic", "it may be auto, gaussian, ");
     refuses("loss", "", "--loss \"\" is unknown");
     refuses("select", "kfold:1", "K from 2 to 1000");
     refuses("select", "kfold:1001", "K from 2 to 1000");

@@ -1,0 +1,117 @@
+/* check.c -- options that do not go together with --penalty, one sentence each
+ *
+ * What depends on the rows (the loss of auto, the unit of lambda) is for settle.c. */
+#include <string.h>
+#include "base/error.h"
+#include "base/registry.h"
+
+static int is(const char *text, const char *word) { return strcmp(text, word) == 0; }
+
+static int starts(const char *text, const char *head)
+{
+    return strncmp(text, head, strlen(head)) == 0;
+}
+
+/* ---- penalties on the function ------------------------------------------------------- */
+
+static fen_status check_whole(const fen_options *o, fen_error *err)
+{
+    const char *culprit =
+        o->nonnegative          ? "--nonnegative"
+        : o->feature_weights[0] ? "--feature-weights"
+        : starts(o->select, "1se:") || is(o->select, "aic") || is(o->select, "bic")
+            ? "--select 1se, aic and bic"
+            : NULL;
+    if (!culprit) return FEN_OK;
+    return fenp_fail(err, FEN_BAD_CALL,
+                     "%s %s for penalties on coefficients; add --penalty l1 or elastic, or leave "
+                     "%s out",
+                     culprit, culprit[2] == 's' ? "are" : "is",
+                     culprit[2] == 's' ? "--select" : culprit);
+}
+
+/* ---- penalties on coefficients ------------------------------------------------------- */
+
+/* Asking for --power 2 as well is harmless. */
+static const char *whole_only(const fen_options *o)
+{
+    const int power = o->power.choice != FEN_GIVEN || o->power.count != 1 || o->power.at[0] != 2;
+    const struct {
+        int given;
+        const char *name;
+    } options[] = {
+        { power, "--power" },
+        { o->smoothness > 0, "--smoothness" },
+        { o->nu > 0, "--nu" },
+        { !is(o->approx, "none"), "--approx" },
+        { is(o->task, "one-class"), "--task one-class" },
+        { is(o->over, "power"), "--over power" },
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].given) return options[i].name;
+    return NULL;
+}
+
+static fen_status check_kernel(const fen_options *o, const fen_penalty *penalty, fen_error *err)
+{
+    const fen_kernel *kernel = fenp_kernel_of(o);
+    if (kernel->linear) return FEN_OK;
+    if (penalty->parts == FEN_GROUPS || is(penalty->name, "none"))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--penalty %s is for linear models; leave --kernel %s out, or take "
+                         "--penalty l1 or elastic",
+                         penalty->name, kernel->name);
+    if (o->feature_weights[0])
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--feature-weights is for linear models: with --kernel %s the "
+                         "coefficients belong to rows",
+                         kernel->name);
+    return FEN_OK;
+}
+
+static fen_status check_none(const fen_options *o, fen_error *err)
+{
+    if (o->lambda.choice != FEN_AUTO)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--lambda weighs a penalty and --penalty none has none; leave one of them "
+                         "out");
+    if (o->feature_weights[0])
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--feature-weights are factors of a penalty and --penalty none has none; "
+                         "leave one of them out");
+    return FEN_OK;
+}
+
+static fen_status check_coefficients(const fen_options *o, const fen_penalty *penalty,
+                                     fen_error *err)
+{
+    const char *culprit = whole_only(o);
+    if (culprit)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "%s is for --penalty rkhs; leave it out, or --penalty %s", culprit,
+                         penalty->name);
+    if (o->probability)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--probability is for --penalty rkhs; --loss logistic has probabilities "
+                         "without it");
+    if (is(o->select, "gcv"))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--select gcv is for --penalty rkhs; use kfold:K, 1se:K, aic or bic");
+    if (o->nonnegative && penalty->parts == FEN_GROUPS)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--nonnegative does not go with groups; use --penalty l1 or elastic");
+    if (is(penalty->name, "none")) {
+        const fen_status status = check_none(o, err);
+        if (status != FEN_OK) return status;
+    }
+    return check_kernel(o, penalty, err);
+}
+
+fen_status fenp_check_penalty(const fen_options *o, fen_error *err)
+{
+    fenp_penalty_choice choice;
+    const fen_status status = fenp_parse_penalty(o->penalty, &choice, err);
+    if (status != FEN_OK) return status;
+    return choice.penalty->parts == FEN_WHOLE ? check_whole(o, err)
+                                              : check_coefficients(o, choice.penalty, err);
+}

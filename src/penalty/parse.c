@@ -1,0 +1,115 @@
+/* parse.c -- the penalty of --penalty NAME[:VALUE], and the kernel that goes with it
+ *
+ * elastic takes a number, group the way in which columns are grouped, all others nothing. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/registry.h"
+#include "base/text.h"
+
+enum { NAME_MAX_KNOWN = 31, PENALTIES_MAX = 64 };
+
+/* ---- names ------------------------------------------------------------------------ */
+
+/* What other programs call it: too far from our names for the edit distance. */
+static const char *translate(const char *name)
+{
+    static const char *const words[][2] = {
+        { "lasso", "l1" },          { "L1", "l1" },
+        { "ridge", "rkhs" },        { "l2", "rkhs" },
+        { "enet", "elastic" },      { "elasticnet", "elastic" },
+        { "en", "elastic" },        { "elastic-net", "elastic" },
+        { "grplasso", "group" },    { "grouplasso", "group" },
+        { "group-lasso", "group" }, { "ols", "none" },
+        { "no", "none" },
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i][0], name) == 0) return words[i][1];
+    return NULL;
+}
+
+static fen_status unknown(const char *text, const char *name, fen_error *err)
+{
+    const char *names[PENALTIES_MAX + 1] = { NULL };
+    char known[256] = "";
+    size_t used = 0;
+    for (int i = 0; fenp_penalties[i] && i < PENALTIES_MAX; i++) {
+        names[i] = fenp_penalties[i]->name;
+        if (used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                                     names[i]);
+    }
+    const char *ours = translate(name), *near = ours ? ours : fenp_nearest(name, names);
+    if (near)
+        return fenp_fail(err, FEN_BAD_CALL, "--penalty \"%.64s\" is unknown; did you mean %s?",
+                         text, near);
+    return fenp_fail(err, FEN_BAD_CALL, "--penalty \"%.64s\" is unknown; it may be %s", text,
+                     known);
+}
+
+/* ---- values ----------------------------------------------------------------------- */
+
+static fen_status read_number(const fen_penalty *penalty, const char *value, double *out,
+                              fen_error *err)
+{
+    const fen_parameter *p = &penalty->parameter;
+    char low[32], high[32];
+    if (fenp_parse_fraction(value, (int64_t)strlen(value), out) &&
+        (*out > p->low || (p->from_low && *out == p->low)) && *out < p->high)
+        return FEN_OK;
+    fenp_print_double(p->low, low);
+    fenp_print_double(p->high, high);
+    return fenp_fail(err, FEN_BAD_CALL,
+                     "--penalty %s:%.64s: %s must be a number %s %s and below %s%s", penalty->name,
+                     value, p->name, p->from_low ? "from" : "above", low, high,
+                     p->high == 1.0 ? "; of 1 it is --penalty l1" : "");
+}
+
+static fen_status read_groups(const char *value, fenp_penalty_choice *out, fen_error *err)
+{
+    out->how = value;
+    if (strcmp(value, "prefix") == 0 || strcmp(value, "prefix:") == 0)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--penalty group:prefix needs the separator behind the prefix: "
+                         "group:prefix:_");
+    if (value[0] == '\0')
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--penalty group: says nothing behind the colon; it may be group:auto, "
+                         "group:prefix:SEP, group:targets or group:FILE");
+    return FEN_OK;
+}
+
+fen_status fenp_parse_penalty(const char *text, fenp_penalty_choice *out, fen_error *err)
+{
+    const size_t length = strcspn(text, ":");
+    const char *value = text[length] ? text + length + 1 : NULL;
+    char name[NAME_MAX_KNOWN + 1];
+    snprintf(name, sizeof name, "%.*s", (int)(length < NAME_MAX_KNOWN ? length : NAME_MAX_KNOWN),
+             text);
+    const fen_penalty *found = length <= NAME_MAX_KNOWN ? fenp_find_penalty(name) : NULL;
+    if (!found) return unknown(text, name, err);
+    const int number = found->parameter.name && found->parts != FEN_WHOLE;
+    *out = (fenp_penalty_choice){ found, number ? found->parameter.initial : 1.0, NULL };
+    if (found->parts == FEN_GROUPS) return read_groups(value ? value : "auto", out, err);
+    if (!value) return FEN_OK;
+    if (number) return read_number(found, value, &out->par, err);
+    return fenp_fail(err, FEN_BAD_CALL, "--penalty %s takes no value; leave \":%.64s\" out%s",
+                     found->name, value,
+                     found->parts == FEN_WHOLE ? " (the power is --power)" : "");
+}
+
+/* ---- what follows from it ----------------------------------------------------------- */
+
+int fenp_on_coefficients(const fen_options *o)
+{
+    fenp_penalty_choice choice;
+    return fenp_parse_penalty(o->penalty, &choice, NULL) == FEN_OK &&
+           choice.penalty->parts != FEN_WHOLE;
+}
+
+const fen_kernel *fenp_kernel_of(const fen_options *o)
+{
+    if (strcmp(o->kernel, "auto") != 0) return fenp_find_kernel(o->kernel);
+    return fenp_find_kernel(fenp_on_coefficients(o) ? "linear" : "gaussian");
+}
