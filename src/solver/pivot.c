@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/linalg.h"
+#include "solver/factor.h"
 
 enum { LOOK_UP = 32 }; /* pivots between two looks at the clock */
 enum { AT_ONCE = 8 };  /* variables that join together: each costs a share of a pass over K */
@@ -76,13 +77,8 @@ static void join(face *f, int64_t i, int right)
     const int64_t m = f->m, n = q->n;
     const double *row = f->k + i * f->ld;
     for (int64_t r = 0; r < m; r++) f->step[r] = row[f->who[r]];
-    if (m > 0)
-        cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, f->l, (int)n,
-                    f->step, 1);
-    const double full = row[i] + q->d[i] + f->rho;
-    const double rest = full - (m > 0 ? cblas_ddot((int)m, f->step, 1, f->step, 1) : 0.0);
-    for (int64_t c = 0; c < m; c++) f->l[m + c * n] = f->step[c];
-    f->l[m + m * n] = sqrt(rest > 0.5 * f->rho ? rest : 0.5 * f->rho);
+    const double rest = row[i] + q->d[i] + f->rho - fenp_factor_row(f->l, n, m, f->step);
+    fenp_factor_append(f->l, n, m, f->step, sqrt(rest > 0.5 * f->rho ? rest : 0.5 * f->rho));
     append(f, i, right);
 }
 
@@ -91,37 +87,19 @@ static void close_gap(double *list, int64_t at, int64_t left)
     memmove(list + at, list + at + 1, (size_t)(left - at) * sizeof *list);
 }
 
-/* The r-th of F leaves: its row goes, and rotations make the factor triangular again. */
+/* The r-th of F leaves. */
 static void leave(face *f, int64_t r)
 {
-    const int64_t n = f->q->n, m = --f->m;
-    double *l = f->l;
+    fenp_factor_delete(f->l, f->q->n, f->m, r);
+    const int64_t m = --f->m;
     f->taken[f->who[r]] = 0.0;
-    for (int64_t c = 0; c <= m; c++) {
-        const int64_t to = c > r ? c - 1 : r;
-        memmove(l + to + c * n, l + to + 1 + c * n, (size_t)(m - to) * sizeof *l);
-    }
-    for (int64_t c = r; c < m; c++) {
-        double *x = l + c * n, *y = x + n;
-        const double length = hypot(x[c], y[c]), cosine = x[c] / length, sine = y[c] / length;
-        for (int64_t i = c; i < m; i++) {
-            const double turned = cosine * x[i] + sine * y[i];
-            y[i] = cosine * y[i] - sine * x[i];
-            x[i] = turned;
-        }
-    }
     memmove(f->who + r, f->who + r + 1, (size_t)(m - r) * sizeof *f->who);
     close_gap(f->low, r, m), close_gap(f->high, r, m), close_gap(f->h, r, m);
 }
 
 /* ---- a step --------------------------------------------------------------------------------- */
 
-static void solve(const face *f, double *x)
-{
-    const int m = (int)f->m, n = (int)f->q->n;
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, f->l, n, x, 1);
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, f->l, n, x, 1);
-}
+static void solve(const face *f, double *x) { fenp_factor_solve(f->l, f->q->n, f->m, x); }
 
 /* step, and what every free variable then says b is. Their mean is taken off first: what is
  * left is small, and so are the rounding errors that a nearly singular matrix makes large. */
