@@ -1,0 +1,506 @@
+/* linear.c -- see linear.h: working sets, screening, and when to stop
+ *
+ * Method. The pool (linear_parts.h) holds the features that may be needed. At a lambda:
+ *   those join whose slope, as far as it is known, comes near to lambda; the pool's problem is
+ *   solved; slopes outside are looked at; who is too steep joins, and so on until the gap of
+ *   the whole problem is met. With falling lambdas everything is kept: coefficients, products,
+ *   and Gram matrices (every pair of columns is multiplied once in a path).
+ *   Screening. From the last products with all columns, at the dual vector ref,
+ *       ||x_g'u|| <= |a| ||x_g'ref|| + ||x_g|| ||u - a ref||,   a = u'ref / ref'ref
+ *   decides most groups without touching them: exactly so, whatever u is. Only the undecided are
+ *   multiplied; when they are many, all are, and u becomes ref.
+ *   A lambda far below the last one is approached by steps, each solved roughly.
+ *   Engines of the pool's problem: linear_square.c, linear_newton.c (both with a Gram matrix and
+ *   the active set of pivot.h), linear_descent.c, linear_pieces.c.
+ * Special cases. No penalised column: one solve. No column at all: the best constant.
+ * Whole: dense columns, p <= n, square loss: all columns join at once, and rows are not looked
+ *   at again. */
+#include "solver/linear_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "loss/traits.h"
+
+enum { ROUNDS = 100, LEAST_BATCH = 32 };
+enum { WHOLE_MOST = 3000, GRAM_MOST = 3000 }; /* coefficients */
+static const double MIX_FLOOR = 1e-3;         /* for lambda_max */
+
+const char *const fenp_linear_engines[] = { "active-set", "coordinate", "interior", NULL };
+
+/* ---- beginning ------------------------------------------------------------------------------ */
+
+static int has_groups(const fenp_linear *q) { return q->groups->start != NULL; }
+
+static fen_status pick_engine(fenp_linear_state *s, fen_error *err)
+{
+    const fenp_linear *q = &s->q;
+    const int smooth = q->loss->curvature != NULL, wants = strcmp(q->engine, "auto") != 0;
+    const int descent = strcmp(q->engine, "coordinate") == 0;
+    if (wants && ((descent && (!smooth || has_groups(q))) ||
+                  (strcmp(q->engine, "active-set") == 0 && !smooth) ||
+                  (strcmp(q->engine, "interior") == 0 && !q->loss->piece)))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--engine %s is not for this loss and penalty; leave it out", q->engine);
+    s->square = fenp_is_square(q->loss) && strcmp(q->engine, "interior") != 0;
+    s->descends = descent || (!wants && smooth && !s->square && !q->x->dense && !has_groups(q));
+    return FEN_OK;
+}
+
+static int by_pieces(const fenp_linear_state *s)
+{
+    return !s->q.loss->curvature || strcmp(s->q.engine, "interior") == 0;
+}
+
+static fen_status allocate(fenp_linear_state *s, fen_error *err)
+{
+    const int64_t rows = s->rows, coefs = s->coefs, groups = s->q.groups->count;
+    const int64_t copies = s->q.x->copies;
+    const int64_t doubles = 5 * rows + 2 * coefs + 4 * groups + 2 * copies;
+    double *at = fenp_new_zeroed(fenp_bytes(doubles, 1, sizeof(double)), 1);
+    s->list = fenp_new(coefs, sizeof *s->list);
+    s->base = at;
+    if (!at || !s->list)
+        return fenp_no_memory(err, fenp_bytes(doubles, 1, sizeof(double)), "the linear model");
+    s->b = at + copies, s->y = s->b + copies, s->t = s->y + rows, s->u = s->t + rows;
+    s->work = s->u + rows, s->ref = s->work + rows, s->beta = s->ref + rows;
+    s->product = s->beta + coefs, s->at_ref = s->product + coefs, s->length = s->at_ref + groups;
+    s->now = s->length + groups, s->likely = s->now + groups;
+    return FEN_OK;
+}
+
+/* Labels of a loss of y - t lose their weighted mean: y = 1e9 + noise keeps its digits. */
+static void shift_labels(fenp_linear_state *s)
+{
+    const int64_t n = s->q.x->n;
+    for (int64_t t = 0; t < s->q.x->copies; t++) {
+        const double *y = s->q.y + t * n, *w = s->q.w + t * n;
+        long double sum = 0.0L, weight = 0.0L;
+        for (int64_t i = 0; i < n; i++) sum += (long double)w[i] * y[i], weight += w[i];
+        if (t == 0) s->weight_sum = (double)weight;
+        if (s->q.bias && s->q.loss->residual && weight > 0.0L) s->base[t] = (double)(sum / weight);
+        for (int64_t i = 0; i < n; i++) {
+            s->y[t * n + i] = y[i] - s->base[t];
+            s->variation += w[i] * s->y[t * n + i] * s->y[t * n + i];
+        }
+    }
+}
+
+/* ||x_j||^2 over the rows; with a bias, where sum u = 0, of the column less its mean. */
+static double squared_length(const fenp_linear_state *s, int64_t j)
+{
+    const fenp_design *x = s->q.x;
+    const int64_t from = x->dense ? j * x->n : x->start[j];
+    const int64_t to = x->dense ? from + x->n : x->start[j + 1];
+    const double *value = x->dense ? x->dense : x->value;
+    double sum = 0.0, square = 0.0;
+    for (int64_t e = from; e < to; e++) sum += value[e];
+    const double mean = s->q.bias && x->n > 0 ? sum / (double)x->n : 0.0;
+    for (int64_t e = from; e < to; e++) square += (value[e] - mean) * (value[e] - mean);
+    return square + (double)(x->n - (to - from)) * mean * mean;
+}
+
+static void measure_columns(fenp_linear_state *s)
+{
+    const fenp_groups *g = s->q.groups;
+#pragma omp parallel for schedule(static)
+    for (int64_t j = 0; j < s->q.x->p; j++) s->product[j] = squared_length(s, j);
+    for (int64_t i = 0; i < g->count; i++) {
+        double sum = 0.0; /* copies do not add up: their columns stand beside each other */
+        for (int64_t k = 0; k < fenp_group_size(g, i); k++) {
+            const double square = s->product[fenp_group_member(g, i, k) % s->q.x->p];
+            sum = s->q.x->copies > 1 ? fmax(sum, square) : sum + square;
+        }
+        s->length[i] = sqrt(sum) * (1.0 + 1e-12);
+    }
+}
+
+/* ---- slopes outside the pool ------------------------------------------------------------------ */
+
+static int in_pool(const fenp_linear_state *s, int64_t group)
+{
+    return s->pool.place[fenp_group_member(s->q.groups, group, 0) % s->q.x->p] >= 0;
+}
+
+/* The norm of the products of one group, which begin at. */
+static double norm_of(const fenp_linear_state *s, const double *at, int64_t size)
+{
+    double sum = 0.0;
+    if (size == 1) return s->q.nonnegative ? fmax(at[0], 0.0) : fabs(at[0]);
+    for (int64_t k = 0; k < size; k++) sum += at[k] * at[k];
+    return sqrt(sum);
+}
+
+/* All products at u, which becomes ref. */
+static void look_at_all(fenp_linear_state *s)
+{
+    const fenp_groups *g = s->q.groups;
+    s->passes++;
+    memcpy(s->ref, s->u, (size_t)s->rows * sizeof *s->ref);
+    fenp_design_products(s->q.x, s->u, NULL, s->coefs, s->product);
+    for (int64_t i = 0; i < g->count; i++) {
+        const int64_t size = fenp_group_size(g, i);
+        double sum = 0.0;
+        if (size == 1) {
+            const double at = s->product[fenp_group_member(g, i, 0)];
+            s->at_ref[i] = fabs(at), s->now[i] = s->q.nonnegative ? fmax(at, 0.0) : fabs(at);
+            continue;
+        }
+        for (int64_t k = 0; k < size; k++) {
+            const double at = s->product[fenp_group_member(g, i, k)];
+            sum += at * at;
+        }
+        s->now[i] = s->at_ref[i] = sqrt(sum);
+    }
+    memcpy(s->likely, s->now, (size_t)g->count * sizeof *s->now);
+}
+
+/* Bounds by what is known of ref; the groups outside that they leave open at lambda go to list,
+ * coefficient by coefficient. Returns how many coefficients, or -1: too many. */
+static int64_t bound_all(fenp_linear_state *s, double lambda)
+{
+    const fenp_groups *g = s->q.groups;
+    double cross = 0.0, own = 0.0, rest = 0.0;
+    int64_t count = 0;
+    for (int64_t i = 0; i < s->rows; i++)
+        cross += s->u[i] * s->ref[i], own += s->ref[i] * s->ref[i];
+    const double a = own > 0.0 ? cross / own : 0.0;
+    for (int64_t i = 0; i < s->rows; i++) {
+        const double away = s->u[i] - a * s->ref[i];
+        rest += away * away;
+    }
+    rest = sqrt(rest) * (1.0 + 1e-10);
+    for (int64_t i = 0; i < g->count; i++) {
+        if (in_pool(s, i)) continue;
+        s->likely[i] = fabs(a) * s->at_ref[i];
+        s->now[i] = s->likely[i] + s->length[i] * rest;
+        if (s->now[i] <= lambda * fenp_group_weight(g, i) * s->q.mix) continue;
+        for (int64_t k = 0; k < fenp_group_size(g, i); k++)
+            s->list[count++] = fenp_group_member(g, i, k);
+    }
+    return count > s->coefs / 3 ? -1 : count;
+}
+
+/* now of every group outside: exact where it matters at lambda. */
+static void look_outside(fenp_linear_state *s, double lambda)
+{
+    const fenp_groups *g = s->q.groups;
+    const int64_t count = bound_all(s, lambda);
+    if (count < 0) {
+        look_at_all(s);
+        return;
+    }
+    fenp_design_products(s->q.x, s->u, s->list, count, s->product);
+    for (int64_t i = 0, at = 0; at < count; i++) {
+        if (in_pool(s, i) || s->list[at] != fenp_group_member(g, i, 0)) continue;
+        s->now[i] = s->likely[i] = norm_of(s, s->product + at, fenp_group_size(g, i));
+        at += fenp_group_size(g, i);
+    }
+}
+
+static fenp_linear_outside outside(const fenp_linear_state *s, double lambda)
+{
+    const fenp_groups *g = s->q.groups;
+    fenp_linear_outside out = { 0.0, 0.0 };
+    for (int64_t i = 0; i < g->count; i++) {
+        const double a = lambda * fenp_group_weight(g, i);
+        if (a == 0.0 || in_pool(s, i)) continue;
+        const double over = s->now[i] - a * s->q.mix;
+        if (s->q.mix > 0.0) out.ratio = fmax(out.ratio, s->now[i] / (a * s->q.mix));
+        if (s->q.mix < 1.0 && over > 0.0) out.excess += over * over / (2.0 * a * (1.0 - s->q.mix));
+    }
+    return out;
+}
+
+/* ---- who joins ----------------------------------------------------------------------------------- */
+
+typedef struct steep {
+    double ratio;
+    int64_t group;
+} steep;
+
+static int by_ratio(const void *a, const void *b)
+{
+    const steep *p = a, *q = b;
+    return p->ratio != q->ratio ? (p->ratio < q->ratio) - (p->ratio > q->ratio)
+                                : (p->group > q->group) - (p->group < q->group);
+}
+
+/* Gives up the Gram matrix for coordinate descent where it would become too large. */
+static fen_status rebuild(fenp_linear_state *s, int64_t more, fen_error *err)
+{
+    const fenp_groups *g = s->q.groups;
+    int64_t count = 0;
+    if (s->descends || s->whole || !s->pool.h || s->pool.size + more <= GRAM_MOST) return FEN_OK;
+    fenp_pool_deliver(s);
+    for (int64_t i = 0; i < g->count; i++) {
+        int used = fenp_group_weight(g, i) == 0.0;
+        for (int64_t k = 0; !used && k < fenp_group_size(g, i); k++)
+            used = s->beta[fenp_group_member(g, i, k)] != 0.0;
+        if (used) s->list[count++] = i;
+    }
+    if (count + more > GRAM_MOST && !has_groups(&s->q)) {
+        fenp_pool_close(&s->pool);
+        s->descends = 1;
+        const fen_status status = fenp_pool_open(s, err);
+        if (status != FEN_OK) return status;
+    } else if (count + more > s->pool.size) {
+        return FEN_OK;
+    } else {
+        fenp_pool_clear(s);
+    }
+    int64_t *kept = fenp_new(count, sizeof *kept); /* list serves others meanwhile */
+    if (!kept) return fenp_no_memory(err, count * (int64_t)sizeof *kept, "the working set");
+    memcpy(kept, s->list, (size_t)count * sizeof *kept);
+    const fen_status status = fenp_pool_add(s, kept, count, err);
+    free(kept);
+    return status;
+}
+
+/* The steepest of those outside with slope > floor lambda a mix, as many as the pool has already
+ * (a few at least). *joined: how many. */
+static fen_status invite(fenp_linear_state *s, double lambda, double floor, const double *slope,
+                         int64_t *joined, fen_error *err)
+{
+    const fenp_groups *g = s->q.groups;
+    steep *found = NULL;
+    int64_t count = 0, room = 0;
+    *joined = 0;
+    for (int64_t i = 0; i < g->count; i++) {
+        const double price = lambda * fenp_group_weight(g, i) * s->q.mix;
+        if (in_pool(s, i) || s->length[i] == 0.0 || !(slope[i] > floor * price)) continue;
+        if (count == room) {
+            room = room > 0 ? 2 * room : 256;
+            steep *larger = fenp_resize(found, room, sizeof *found);
+            if (!larger) {
+                free(found);
+                return fenp_no_memory(err, room * (int64_t)sizeof *found, "the working set");
+            }
+            found = larger;
+        }
+        found[count++] = (steep){ price > 0.0 ? slope[i] / price : slope[i], i };
+    }
+    if (count > 0) qsort(found, (size_t)count, sizeof *found, by_ratio);
+    const int64_t most = s->pool.groups > LEAST_BATCH ? s->pool.groups : LEAST_BATCH;
+    if (count > most) count = most;
+    fen_status status = count > 0 ? rebuild(s, count, err) : FEN_OK;
+    for (int64_t k = 0; k < count; k++) s->list[k] = found[k].group;
+    if (status == FEN_OK && count > 0) {
+        int64_t *groups = (int64_t *)(void *)found; /* list is needed while they join */
+        for (int64_t k = 0; k < count; k++) groups[k] = s->list[k];
+        status = fenp_pool_add(s, groups, count, err);
+    }
+    free(found);
+    *joined = status == FEN_OK ? count : 0;
+    return status;
+}
+
+/* ---- one lambda ---------------------------------------------------------------------------------- */
+
+static fen_status solve_pool(fenp_linear_state *s, double lambda, double goal,
+                             const fenp_task *task, fen_error *err)
+{
+    if (by_pieces(s)) return fenp_linear_pieces(s, lambda, goal, task, err);
+    if (s->descends) return fenp_linear_descent(s, lambda, goal, task, err);
+    if (s->square) return fenp_linear_square(s, lambda, 0.1 * goal, task, err);
+    return fenp_linear_newton(s, lambda, goal, task, err);
+}
+
+static void judge(fenp_linear_state *s, double lambda, fenp_linear_point *point)
+{
+    fenp_linear_outside out = { 0.0, 0.0 };
+    if (!s->whole) {
+        look_outside(s, lambda);
+        out = outside(s, lambda);
+    }
+    fenp_linear_values(s, lambda, out, point);
+}
+
+static fen_status solve_at(fenp_linear_state *s, double lambda, double gap,
+                           fenp_linear_point *point, const fenp_task *task, fen_error *err)
+{
+    double goal = 0.3 * gap, best = INFINITY;
+    int64_t joined = 0;
+    fen_status status = FEN_OK;
+    if (s->lambda > 0.0) { /* a slope moves little more than lambda does */
+        const double ahead = 1.0 - 0.5 * fmax(s->lambda / lambda - 1.0, 0.0);
+        status = invite(s, lambda, fmax(ahead, 0.5), s->likely, &joined, err);
+    }
+    point->relative_gap = INFINITY;
+    for (int round = 0; status == FEN_OK && round < ROUNDS; round++) {
+        status = solve_pool(s, lambda, goal, task, err);
+        judge(s, lambda, point);
+        if (status != FEN_OK || point->relative_gap <= gap) break;
+        status = s->whole ? FEN_OK : invite(s, lambda, 1.0, s->now, &joined, err);
+        if (joined > 0 && !s->whole) continue;
+        if (!(point->relative_gap < 0.5 * best)) break; /* rounding errors have the word */
+        best = point->relative_gap;
+        goal *= 0.1;
+    }
+    s->lambda = lambda;
+    return status;
+}
+
+/* ---- the interface ------------------------------------------------------------------------------- */
+
+static fen_status add_free(fenp_linear_state *s, fen_error *err)
+{
+    const fenp_groups *g = s->q.groups;
+    int64_t count = 0, *groups = fenp_new(g->count, sizeof *groups);
+    if (!groups) return fenp_no_memory(err, g->count * (int64_t)sizeof *groups, "the linear model");
+    for (int64_t i = 0; i < g->count; i++)
+        if (fenp_group_weight(g, i) == 0.0) groups[count++] = i;
+    const fen_status status = fenp_pool_add(s, groups, count, err);
+    free(groups);
+    return status;
+}
+
+static fen_status add_all(fenp_linear_state *s, fen_error *err)
+{
+    int64_t *groups = fenp_new(s->q.groups->count, sizeof *groups);
+    if (!groups) return fenp_no_memory(err, 0, "the linear model");
+    for (int64_t i = 0; i < s->q.groups->count; i++) groups[i] = i;
+    const fen_status status = fenp_pool_add(s, groups, s->q.groups->count, err);
+    free(groups);
+    return status;
+}
+
+/* The best model without penalised coefficients, and lambda_max from its slopes. */
+static fen_status solve_null(fenp_linear_state *s, const fenp_task *task, fen_error *err)
+{
+    const fenp_groups *g = s->q.groups;
+    fen_status status = add_free(s, err);
+    if (status == FEN_OK) status = solve_pool(s, 1.0, 1e-9, task, err);
+    if (status != FEN_OK) return status;
+    s->null = fenp_linear_loss(s);
+    look_at_all(s);
+    for (int64_t i = 0; i < g->count; i++) {
+        const double a = fenp_group_weight(g, i) * fmax(s->q.mix, MIX_FLOOR);
+        if (a > 0.0) s->largest = fmax(s->largest, s->now[i] / a);
+    }
+    return FEN_OK;
+}
+
+fen_status fenp_linear_begin(const fenp_linear *problem, fenp_linear_state **out,
+                             const fenp_task *task, fen_error *err)
+{
+    const fenp_design *x = problem->x;
+    fenp_linear_state *s = fenp_new_zeroed(1, sizeof *s);
+    if (!s) return fenp_no_memory(err, sizeof *s, "the linear model");
+    s->q = *problem, s->rows = x->copies * x->n, s->coefs = x->copies * x->p;
+    fen_status status = pick_engine(s, err);
+    if (status == FEN_OK) status = allocate(s, err);
+    if (status == FEN_OK) status = fenp_pool_open(s, err);
+    if (status == FEN_OK) {
+        shift_labels(s);
+        measure_columns(s);
+        status = solve_null(s, task, err);
+    }
+    if (status == FEN_OK && s->square && !s->descends && x->dense && x->p <= x->n &&
+        s->coefs <= WHOLE_MOST && s->largest > 0.0) {
+        status = add_all(s, err);
+        s->whole = 1;
+    }
+    if (status == FEN_OK)
+        *out = s;
+    else
+        fenp_linear_end(s);
+    return status;
+}
+
+double fenp_linear_lambda_max(const fenp_linear_state *s) { return s->largest; }
+
+/* Another start than where the last solution ended: its coefficients join. */
+static fen_status adopt(fenp_linear_state *s, const fenp_linear_point *point, fen_error *err)
+{
+    const fenp_groups *g = s->q.groups;
+    int64_t count = 0;
+    if (memcmp(s->beta, point->beta, (size_t)s->coefs * sizeof *s->beta) == 0) return FEN_OK;
+    memcpy(s->beta, point->beta, (size_t)s->coefs * sizeof *s->beta);
+    for (int64_t t = 0; t < s->q.x->copies; t++) s->b[t] = point->b[t] - s->base[t];
+    fenp_pool_fetch(s);
+    int64_t *groups = fenp_new(g->count, sizeof *groups);
+    if (!groups) return fenp_no_memory(err, g->count * (int64_t)sizeof *groups, "the linear model");
+    for (int64_t i = 0; i < g->count; i++) {
+        int used = 0;
+        for (int64_t k = 0; k < fenp_group_size(g, i); k++)
+            used = used || s->beta[fenp_group_member(g, i, k)] != 0.0;
+        if (used && !in_pool(s, i)) groups[count++] = i;
+    }
+    const fen_status status = fenp_pool_add(s, groups, count, err);
+    free(groups);
+    if (s->lambda == 0.0) s->lambda = point->lambda;
+    return status;
+}
+
+/* Of the square loss, whose labels have mean 0 by now. */
+static void set_biases(fenp_linear_state *s)
+{
+    const int64_t copies = s->q.x->copies;
+    memset(s->b, 0, (size_t)copies * sizeof *s->b);
+    for (int64_t k = 0; s->q.bias && k < s->pool.size * copies; k++)
+        s->b[k % copies] -= s->pool.mean[k / copies] * s->pool.beta[k];
+}
+
+static void hand_over(fenp_linear_state *s, fenp_linear_point *point)
+{
+    fenp_pool_deliver(s);
+    memcpy(point->beta, s->beta, (size_t)s->coefs * sizeof *s->beta);
+    point->terms = 0, point->passes = s->passes;
+    for (int64_t k = 0; k < s->coefs; k++) point->terms += s->beta[k] != 0.0;
+    if (s->whole && point->u) {
+        fenp_linear_scores(s);
+        fenp_linear_dual(s);
+    } else if (s->whole) {
+        set_biases(s);
+    }
+    if (point->u) memcpy(point->u, s->u, (size_t)s->rows * sizeof *s->u);
+    for (int64_t t = 0; t < s->q.x->copies; t++) point->b[t] = s->b[t] + s->base[t];
+    point->method = by_pieces(s)  ? fenp_linear_engines[2]
+                    : s->descends ? fenp_linear_engines[1]
+                                  : fenp_linear_engines[0];
+}
+
+fen_status fenp_linear_solve(fenp_linear_state *s, double gap, fenp_linear_point *point,
+                             const fenp_task *task, fen_error *err)
+{
+    static const double STRIDE = 0.6, ROUGH = 1e-2;
+    const double lambda = point->lambda;
+    fen_status status = adopt(s, point, err);
+    if (status != FEN_OK) return status;
+    double at = s->lambda > 0.0 ? s->lambda : s->largest;
+    if (s->lambda == 0.0) s->lambda = s->largest;
+    for (; status == FEN_OK && !s->whole && lambda < STRIDE * STRIDE * at;) {
+        at *= STRIDE;
+        status = solve_at(s, at, ROUGH, point, task, err);
+    }
+    const fen_status before = status;
+    if (status == FEN_OK) status = solve_at(s, lambda, gap, point, task, err);
+    if (before != FEN_OK) {
+        fenp_pool_price(s, lambda);
+        judge(s, lambda, point);
+    }
+    hand_over(s, point);
+    return status;
+}
+
+void fenp_linear_end(fenp_linear_state *s)
+{
+    if (!s) return;
+    fenp_pool_close(&s->pool);
+    free(s->base), free(s->list);
+    free(s);
+}
+
+int64_t fenp_linear_bytes(const fenp_linear *problem)
+{
+    const fenp_design *x = problem->x;
+    const int64_t most = GRAM_MOST / 2, likely = x->n < most ? x->n : most;
+    const int64_t pool = x->p < likely ? x->p : likely, k = pool * x->copies;
+    const int64_t columns = x->dense ? fenp_bytes(x->n, pool, sizeof(double)) : 0;
+    return 2 * fenp_bytes(k, k, sizeof(double)) + 2 * columns +
+           fenp_bytes(5 * x->n + 7 * x->p, x->copies, sizeof(double));
+}

@@ -1,0 +1,202 @@
+/* linear_gap.c -- see linear_parts.h: scores, dual vector, and how far from the optimum
+ *
+ *   mix = 1   u is scaled by s = min(1, 1 / largest ||x_g'u|| / (lambda a_g)) and D(s u) is
+ *             minus the conjugates; with the square loss s may be less where that is better
+ *   mix < 1   unscaled: (||x_g'u|| - l)_+^2 / (2 d) of every group comes off
+ *
+ * Whole (square loss, all products by the Gram matrix): no row is touched,
+ *     loss = V + 1/2 beta'(g - a),   sum w r y = V - 1/2 a'beta,   V = sum w y^2
+ * unless that would cancel: a loss below 1e-5 V is summed over the rows. */
+#include "solver/linear_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solver/target.h"
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+void fenp_linear_scores(fenp_linear_state *s)
+{
+    const fenp_design *x = s->q.x;
+    const fenp_pool *p = &s->pool;
+    memset(s->t, 0, (size_t)s->rows * sizeof *s->t);
+    for (int64_t k = 0; k < p->size * x->copies; k++) {
+        const double beta = p->beta[k];
+        const int64_t j = p->feature[k / x->copies];
+        double *t = s->t + k % x->copies * x->n;
+        if (beta == 0.0) continue;
+        if (x->dense)
+            for (int64_t i = 0; i < x->n; i++) t[i] += beta * x->dense[j * x->n + i];
+        else
+            for (int64_t e = x->start[j]; e < x->start[j + 1]; e++)
+                t[x->row[e]] += beta * x->value[e];
+    }
+}
+
+static fenp_target copy_of(const fenp_linear_state *s, int64_t t)
+{
+    const int64_t n = s->q.x->n;
+    return (fenp_target){ .loss = s->q.loss,
+                          .par = s->q.par,
+                          .w = s->q.w + t * n,
+                          .y = s->y + t * n,
+                          .n = n,
+                          .bias = s->q.bias };
+}
+
+void fenp_linear_dual(fenp_linear_state *s)
+{
+    const int64_t n = s->q.x->n;
+    for (int64_t t = 0; t < s->q.x->copies; t++) {
+        const fenp_target q = copy_of(s, t);
+        double *u = s->u + t * n;
+        s->b[t] = fenp_target_offset(&q, s->t + t * n, s->b[t]);
+        fenp_target_slopes(&q, s->t + t * n, s->b[t], u);
+        for (int64_t i = 0; i < n; i++) u[i] = -u[i];
+    }
+}
+
+double fenp_linear_loss(const fenp_linear_state *s)
+{
+    double sum = 0.0;
+    for (int64_t t = 0; t < s->q.x->copies; t++) {
+        const fenp_target q = copy_of(s, t);
+        sum += fenp_target_loss(&q, s->t + t * s->q.x->n, s->b[t]);
+    }
+    return sum;
+}
+
+static double minus_conjugates(const fenp_linear_state *s, double part)
+{
+    long double sum = 0.0L;
+    for (int64_t i = 0; i < s->rows; i++)
+        if (s->q.w[i] > 0.0)
+            sum -= (long double)s->q.w[i] *
+                   s->q.loss->conj(s->y[i], -part * s->u[i] / s->q.w[i], s->q.par);
+    return (double)sum;
+}
+
+/* ---- groups -------------------------------------------------------------------------------- */
+
+static double norm_of(const double *v, int64_t from, int64_t to)
+{
+    double sum = 0.0;
+    for (int64_t k = from; k < to; k++) sum += v[k] * v[k];
+    return to - from == 1 ? fabs(v[from]) : sqrt(sum);
+}
+
+static double slope_of_group(const fenp_linear_state *s, int64_t g)
+{
+    const fenp_pool *p = &s->pool;
+    if (s->q.nonnegative) return fmax(-p->g[p->start[g]], 0.0);
+    return norm_of(p->g, p->start[g], p->start[g + 1]);
+}
+
+double fenp_linear_steepest(const fenp_linear_state *s)
+{
+    double most = 0.0;
+    for (int64_t g = 0; g < s->pool.groups; g++)
+        if (s->pool.l[g] > 0.0) most = fmax(most, slope_of_group(s, g) / s->pool.l[g]);
+    return most;
+}
+
+double fenp_linear_penalty(const fenp_linear_state *s)
+{
+    const fenp_pool *p = &s->pool;
+    double sum = 0.0;
+    for (int64_t g = 0; g < p->groups; g++) {
+        const double norm = norm_of(p->beta, p->start[g], p->start[g + 1]);
+        sum += norm * (p->l[g] + 0.5 * p->d[p->start[g]] * norm);
+    }
+    return sum;
+}
+
+static double pool_excess(const fenp_linear_state *s)
+{
+    const fenp_pool *p = &s->pool;
+    double sum = 0.0;
+    for (int64_t g = 0; g < p->groups; g++) {
+        const double over = slope_of_group(s, g) - p->l[g], d = p->d[p->start[g]];
+        if (d > 0.0 && over > 0.0) sum += over * over / (2.0 * d);
+    }
+    return sum;
+}
+
+/* ---- P and D --------------------------------------------------------------------------------- */
+
+typedef struct sums {
+    double loss, cross;
+} sums; /* square loss: sum w r^2, sum w r y */
+
+static sums square_by_rows(const fenp_linear_state *s)
+{
+    long double loss = 0.0L, cross = 0.0L;
+    for (int64_t i = 0; i < s->rows; i++) {
+        const double r = s->y[i] - s->t[i] - s->b[i / s->q.x->n];
+        loss += (long double)s->q.w[i] * r * r;
+        cross += (long double)s->q.w[i] * r * s->y[i];
+    }
+    return (sums){ (double)loss, (double)cross };
+}
+
+/* Without a row; loss < 0: that would cancel. */
+static sums square_by_matrix(const fenp_linear_state *s)
+{
+    const fenp_pool *p = &s->pool;
+    long double half = 0.0L, a = 0.0L;
+    for (int64_t k = 0; k < p->size * s->q.x->copies; k++) {
+        half += 0.5L * p->beta[k] * ((long double)p->g[k] - p->a[k]);
+        a += 0.5L * p->a[k] * p->beta[k];
+    }
+    const sums out = { (double)(s->variation + half), (double)(s->variation - a) };
+    return out.loss > 1e-5 * s->variation ? out : (sums){ -1.0, 0.0 };
+}
+
+static double square_dual(sums of, double most)
+{
+    const double best = of.loss > 0.0 ? of.cross / of.loss : 0.0;
+    const double part = fmax(fmin(most, best), 0.0);
+    return part * (2.0 * of.cross - part * of.loss);
+}
+
+void fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside out,
+                        fenp_linear_point *point)
+{
+    const double steepest = fmax(fenp_linear_steepest(s), out.ratio);
+    const double most = s->q.mix < 1.0 || steepest <= 1.0 ? 1.0 : 1.0 / steepest;
+    const double excess = s->q.mix < 1.0 ? pool_excess(s) + out.excess : 0.0;
+    double dual;
+    if (s->square) {
+        sums of = s->whole ? square_by_matrix(s) : (sums){ -1.0, 0.0 };
+        if (of.loss < 0.0 && s->whole) {
+            fenp_linear_scores(s);
+            fenp_linear_dual(s);
+        }
+        if (of.loss < 0.0) of = square_by_rows(s);
+        point->loss = of.loss;
+        dual = square_dual(of, most);
+        if (s->q.mix < 1.0) dual = 2.0 * of.cross - of.loss;
+    } else {
+        point->loss = fenp_linear_loss(s);
+        dual = minus_conjugates(s, most);
+    }
+    point->lambda = lambda;
+    point->primal = point->loss + fenp_linear_penalty(s);
+    point->dual = dual - excess;
+    point->relative_gap =
+        (point->primal - point->dual) / fmax(fabs(point->primal), 1e-12 * s->null);
+    if (isnan(point->relative_gap)) point->relative_gap = s->null == 0.0 ? 0.0 : INFINITY;
+}
+
+double fenp_linear_pool_gap(fenp_linear_state *s, double lambda)
+{
+    const fenp_pool *p = &s->pool;
+    fenp_linear_point point;
+    double left = 0.0;
+    fenp_linear_values(s, lambda, (fenp_linear_outside){ 0.0, 0.0 }, &point);
+    for (int64_t g = 0; g < p->groups; g++)
+        for (int64_t k = p->start[g]; p->l[g] == 0.0 && k < p->start[g + 1]; k++)
+            if (p->d[k] == 0.0) left += fabs(p->g[k] * p->beta[k]);
+    return point.relative_gap + left / fmax(fabs(point.primal), 1e-300);
+}

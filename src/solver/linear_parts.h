@@ -1,0 +1,112 @@
+/* linear_parts.h -- what the files linear*.c share
+ *
+ * The pool holds the features that solutions may use for the time being: the working set. Its
+ * coefficients are numbered (place in the pool, copy), groups stand together. */
+#ifndef FENP_LINEAR_PARTS_H
+#define FENP_LINEAR_PARTS_H
+#include "solver/linear.h"
+
+typedef struct fenp_pool {
+    int64_t size, room;        /* features in it; features that the arrays can hold      */
+    int64_t *feature;          /* room: which they are                                   */
+    int64_t *place;            /* p: where a feature is; -1: not in the pool              */
+    double *mean;              /* room: of the columns under w; 0 without bias            */
+    double *z;                 /* n x room: dense columns less their mean; NULL: sparse   */
+    int64_t ld;                /* room copies                                            */
+    double *h;                 /* ld x ld: 2 Z'WZ (square loss) or Z'diag(v'')Z; NULL:
+                                  nobody asked for it                                    */
+    double *a;                 /* ld: 2 Z'Wy, square loss                                */
+    double *beta, *g;          /* ld: coefficients; slopes of the loss, -x_k'u            */
+    int64_t groups;            /* of the pool's coefficients                             */
+    int64_t *start, *group;    /* ld + 1: their members; ld: which of all groups          */
+    double *l, *d;             /* ld: lambda a mix by group; lambda a (1 - mix) by
+                                  coefficient                                            */
+    double *factor, *work;     /* ld x ld, 12 ld: of pivot.h                             */
+    int64_t *who;              /* ld                                                     */
+} fenp_pool;
+
+struct fenp_linear_state {
+    fenp_linear q;
+    int64_t rows, coefs;       /* copies n, copies p                                     */
+    int square, whole;         /* whole: all features are in the pool, and H says it all  */
+    int descends;              /* coordinate descent instead of a Gram matrix            */
+    double weight_sum;         /* of one copy                                            */
+    double *base;              /* copies: taken off the labels of residual losses         */
+    double *y;                 /* rows: labels less base                                 */
+    double null;               /* loss with all penalised coefficients 0                 */
+    double variation;          /* square: sum w y^2 after base                           */
+    double largest;            /* lambda_max                                             */
+    double *beta, *b;          /* coefs, copies (from base on): the current solution      */
+    double *t, *u;             /* rows: scores without b, dual vector                    */
+    double *work;              /* rows                                                   */
+    double *ref;               /* rows: u when all products were made last               */
+    double *at_ref;            /* groups: ||x_g'ref||                                    */
+    double *length;            /* groups: at least the norm of x_g                       */
+    double *now;               /* groups: ||x_g'u||, or a bound of it                     */
+    double *likely;            /* groups: ||x_g'u||, or a guess                          */
+    double *product;           /* coefs: x_j'u as they are made                          */
+    int64_t *list;             /* coefs: which                                           */
+    double lambda;             /* solved last; 0: none                                   */
+    int64_t passes;
+    fenp_pool pool;
+};
+
+static inline int64_t fenp_group_size(const fenp_groups *g, int64_t i)
+{ return g->start ? g->start[i + 1] - g->start[i] : 1; }
+static inline int64_t fenp_group_member(const fenp_groups *g, int64_t i, int64_t k)
+{ return g->start ? g->member[g->start[i] + k] : i; }
+static inline double fenp_group_weight(const fenp_groups *g, int64_t i)
+{ return g->weight ? g->weight[i] : 1.0; }
+
+/* ---- linear_pool.c ---- */
+fen_status fenp_pool_open(fenp_linear_state *s, fen_error *err);
+void       fenp_pool_close(fenp_pool *pool);
+/* The features of these groups join; those that are in already stay. */
+fen_status fenp_pool_add(fenp_linear_state *s, const int64_t *groups, int64_t count,
+                         fen_error *err);
+/* Everybody leaves. */
+void       fenp_pool_clear(fenp_linear_state *s);
+/* beta of the pool from, and to, that of the state. */
+void       fenp_pool_fetch(fenp_linear_state *s);
+void       fenp_pool_deliver(fenp_linear_state *s);
+/* l and d for a lambda. */
+void       fenp_pool_price(fenp_linear_state *s, double lambda);
+/* g = -x_k'u of the pool's coefficients */
+void       fenp_pool_slopes(fenp_linear_state *s);
+
+/* ---- the pool's problem: each leaves beta and g of the pool at its optimum, and t and b with
+ * them. goal: relative gap by the pool's own groups. ---- */
+/* linear_square.c: square loss by pivot.h or group_qp.h on the Gram matrix. Whole: t and b wait. */
+fen_status fenp_linear_square(fenp_linear_state *s, double lambda, double goal,
+                              const fenp_task *task, fen_error *err);
+/* linear_newton.c: smooth losses, by Newton steps with the same two. */
+fen_status fenp_linear_newton(fenp_linear_state *s, double lambda, double goal,
+                              const fenp_task *task, fen_error *err);
+/* The quadratic 1/2 b'Hb + .. of the pool, slopes g at its beta, with the penalty: to where the
+ * violation is at most tolerance. */
+fen_status fenp_linear_quadratic(fenp_linear_state *s, double tolerance, const fenp_task *task,
+                                 fen_error *err);
+/* linear_pieces.c: losses with corners, by interior.h */
+fen_status fenp_linear_pieces(fenp_linear_state *s, double lambda, double goal,
+                              const fenp_task *task, fen_error *err);
+/* linear_descent.c: coordinate descent on the columns; no Gram matrix. */
+fen_status fenp_linear_descent(fenp_linear_state *s, double lambda, double goal,
+                               const fenp_task *task, fen_error *err);
+
+/* ---- linear_gap.c ---- */
+/* t = X beta of the pool, without b */
+void   fenp_linear_scores(fenp_linear_state *s);
+/* Smooth losses: the best b for t, and u = -w v'(t + b). */
+void   fenp_linear_dual(fenp_linear_state *s);
+double fenp_linear_loss(const fenp_linear_state *s);            /* at t + b               */
+double fenp_linear_penalty(const fenp_linear_state *s);         /* of the pool's beta, l, d */
+/* Largest ||x_g'u|| / l_g of the pool's groups; l_g = 0 does not count. */
+double fenp_linear_steepest(const fenp_linear_state *s);
+/* Loss, P, D and relative gap with that and with what is outside: ratio, excess (mix < 1). */
+typedef struct fenp_linear_outside { double ratio, excess; } fenp_linear_outside;
+void   fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside out,
+                          fenp_linear_point *point);
+/* Relative gap of the pool's own problem; coefficients without a price count by what they could
+ * still gain. */
+double fenp_linear_pool_gap(fenp_linear_state *s, double lambda);
+#endif

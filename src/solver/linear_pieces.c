@@ -1,0 +1,96 @@
+/* linear_pieces.c -- the pool's problem under a loss with corners, by interior.h
+ *
+ * The pool's columns, and one of ones for every bias, stand as one dense matrix: the bias is a
+ * column without a price. Nothing is warm-started: an interior point method gains little by
+ * that, and takes its 10 to 30 steps from anywhere. */
+#include "solver/linear_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "solver/interior.h"
+
+typedef struct tableau {
+    int64_t k;            /* coefficients of the pool and biases */
+    double *x;            /* rows x k                            */
+    double *l, *d, *beta; /* k                                   */
+    int64_t *start;       /* k + 1                               */
+} tableau;
+
+static fen_status lay_out(const fenp_linear_state *s, tableau *f, fen_error *err)
+{
+    const int64_t copies = s->q.x->copies, own = s->pool.size * copies;
+    f->k = own + (s->q.bias ? copies : 0);
+    const int64_t bytes = fenp_bytes(s->rows + 3, f->k + 1, sizeof(double));
+    f->x = bytes < 0 ? NULL : fenp_new_zeroed(bytes, 1);
+    f->start = fenp_new(f->k + 1, sizeof *f->start);
+    if (!f->x || !f->start) return fenp_no_memory(err, bytes, "the interior point method");
+    f->l = f->x + s->rows * f->k, f->d = f->l + f->k, f->beta = f->d + f->k;
+    return FEN_OK;
+}
+
+static void fill_column(const fenp_linear_state *s, int64_t k, double *to)
+{
+    const fenp_design *x = s->q.x;
+    const int64_t j = s->pool.feature[k / x->copies];
+    to += k % x->copies * x->n;
+    if (x->dense)
+        memcpy(to, x->dense + j * x->n, (size_t)x->n * sizeof *to);
+    else
+        for (int64_t e = x->start[j]; e < x->start[j + 1]; e++) to[x->row[e]] = x->value[e];
+}
+
+/* Free columns first come as they are: groups of the pool, then one for every bias. */
+static int64_t fill(const fenp_linear_state *s, tableau *f)
+{
+    const fenp_pool *p = &s->pool;
+    const int64_t own = p->size * s->q.x->copies, n = s->q.x->n;
+    int64_t groups = p->groups;
+    for (int64_t k = 0; k < own; k++) {
+        fill_column(s, k, f->x + k * s->rows);
+        f->d[k] = p->d[k], f->beta[k] = p->beta[k];
+    }
+    memcpy(f->start, p->start, (size_t)groups * sizeof *f->start);
+    memcpy(f->l, p->l, (size_t)groups * sizeof *f->l);
+    for (int64_t k = own; k < f->k; k++) {
+        for (int64_t i = 0; i < n; i++) f->x[k * s->rows + (k - own) * n + i] = 1.0;
+        f->beta[k] = s->b[k - own], f->d[k] = 0.0;
+        f->start[groups] = k, f->l[groups++] = 0.0;
+    }
+    f->start[groups] = f->k;
+    return groups;
+}
+
+fen_status fenp_linear_pieces(fenp_linear_state *s, double lambda, double goal,
+                              const fenp_task *task, fen_error *err)
+{
+    fenp_pool *p = &s->pool;
+    const int64_t own = p->size * s->q.x->copies;
+    tableau f = { 0 };
+    double gap;
+    fenp_pool_price(s, lambda);
+    fen_status status = lay_out(s, &f, err);
+    if (status == FEN_OK) {
+        const fenp_interior q = { .n = s->rows,
+                                  .k = f.k,
+                                  .x = f.x,
+                                  .loss = s->q.loss,
+                                  .par = s->q.par,
+                                  .y = s->y,
+                                  .w = s->q.w,
+                                  .groups = fill(s, &f),
+                                  .start = f.start,
+                                  .l = f.l,
+                                  .d = f.d,
+                                  .nonnegative = s->q.nonnegative };
+        status = fenp_interior_solve(&q, goal, f.beta, s->u, &gap, task, err);
+        memcpy(p->beta, f.beta, (size_t)own * sizeof *p->beta);
+        if (s->q.bias) memcpy(s->b, f.beta + own, (size_t)(f.k - own) * sizeof *s->b);
+    }
+    free(f.x), free(f.start);
+    fenp_linear_scores(s);
+    fenp_pool_slopes(s);
+    return status;
+}
