@@ -84,6 +84,7 @@ static json_t *verdict(const fen_model *m, int64_t t)
  * where no finite one has (f = 0). */
 static json_t *lambda2(const fen_model *m, int64_t t)
 {
+    if (fenp_model_on_coefficients(m)) return json_null();
     return fenp_json_number(m->power == 2 ? m->lambda : 1 / (2 * m->coef_scale[t]));
 }
 static json_t *train_rmse(const fen_model *m, int64_t t)
@@ -166,6 +167,26 @@ static int set_approx(json_t *out, const fen_model *m)
            (m->approx.columns ? set_integer(out, "columns", m->approx.columns) : 0);
 }
 
+static json_t *terms(const fen_model *m, int64_t t) { return json_integer(fenp_model_terms(m, t)); }
+
+/* What a penalty on coefficients has besides: how many of them stay, and of what. */
+static int set_penalty(json_t *out, const fen_model *m)
+{
+    const int failed = set_text(out, "penalty", m->penalty->name);
+    if (!fenp_model_on_coefficients(m)) return failed;
+    const int none = strcmp(m->penalty->name, "none") == 0;
+    json_t *groups = NULL;
+    if (m->penalty->parts == FEN_GROUPS)
+        groups = json_pack("{s:I, s:I}", "count", (json_int_t)m->groups.count, "active",
+                           (json_int_t)fenp_model_active_groups(m));
+    return failed | set_number(out, "mix", none ? NAN : m->mix) |
+           json_object_set_new(out, "nonnegative", json_boolean(m->nonnegative)) |
+           set_each(out, "terms", m, terms) |
+           (m->penalty->parts == FEN_GROUPS ? json_object_set_new(out, "groups", groups) : 0) |
+           (m->rank >= 0 ? set_integer(out, "rank", m->rank) : 0) |
+           (m->rank >= 0 ? set_number(out, "condition", m->condition) : 0);
+}
+
 static int set_objective(json_t *out, const fen_model *m)
 {
     const fen_kernel *k = m->kernel.table;
@@ -178,7 +199,8 @@ static int set_objective(json_t *out, const fen_model *m)
                  set_number(out, "gamma", k->uses_gamma ? m->kernel.par.gamma : NAN);
     if (k->uses_degree) failed |= set_number(out, "degree", m->kernel.par.degree);
     if (k->uses_coef0) failed |= set_number(out, "coef0", m->kernel.par.coef0);
-    return failed | set_number(out, "lambda", m->lambda) | set_number(out, "power", m->power) |
+    return failed | set_penalty(out, m) | set_number(out, "lambda", m->lambda) |
+           set_number(out, "power", fenp_model_on_coefficients(m) ? NAN : m->power) |
            set_approx(out, m) | set_each(out, "lambda2", m, lambda2) |
            json_object_set_new(out, "bias", bias);
 }
@@ -197,7 +219,8 @@ static int set_certificate(json_t *out, const fen_model *m)
 /* Rows that a prediction needs. */
 static int set_support(json_t *out, const fen_model *m)
 {
-    return m->dual ? set_integer(out, "support", m->kept) : 0;
+    const int rows = m->dual && (m->terms || !fenp_model_on_coefficients(m));
+    return rows ? set_integer(out, "support", m->kept) : 0;
 }
 
 static int set_origin(json_t *out, const fen_model *m)
@@ -215,11 +238,14 @@ static int set_error(json_t *out, const fenp_score *of)
     return isnan(of->error) ? 0 : set_number(out, "error_rate", of->error);
 }
 
-static const fenp_score *best_of(const fenp_selection *s)
+/* The point of the table that was taken: that of the score, else the best. */
+static const fenp_score *taken_of(const fenp_selection *s)
 {
     const fenp_score *best = NULL;
-    for (int64_t i = 0; i < s->count; i++)
+    for (int64_t i = 0; i < s->count; i++) {
+        if (s->grid[i].score == s->score) return &s->grid[i];
         if (!best || s->grid[i].score < best->score) best = &s->grid[i];
+    }
     return best;
 }
 
@@ -241,8 +267,8 @@ static json_t *grid(const fenp_selection *s)
 int fenp_selection_json(json_t *out, const fenp_selection *s)
 {
     if (!s->kind[0]) return 0;
-    const fenp_score *best = best_of(s);
-    return set_number(out, "score", s->score) | (best ? set_error(out, best) : 0) |
+    const fenp_score *taken = taken_of(s);
+    return set_number(out, "score", s->score) | (taken ? set_error(out, taken) : 0) |
            set_text(out, "score_kind", s->kind) | set_integer(out, "score_rows", s->rows) |
            json_object_set_new(out, "grid", grid(s));
 }

@@ -33,8 +33,13 @@ static int make_copies(const fen_model *m, fenp_file *file)
     file->certificate = fenp_new(fenp_bytes(m->targets, FENP_CERTIFICATE_NUMBERS, 8), 1);
     if (!before) file->outputs = fenp_new(fenp_bytes(m->targets, FENP_OUTPUT_NUMBERS, 8), 1);
     if (m->support) file->support = fenp_new(m->kept, sizeof(double));
+    if (m->groups.start) file->start = fenp_new(m->groups.count + 1, sizeof(double));
+    if (m->groups.start) file->member = fenp_new(file->size.members, sizeof(double));
+    if (m->aliased) file->aliased = fenp_new(m->aliased_count, sizeof(double));
     return file->fill && file->center && file->scale && file->certificate &&
-                   (before || file->outputs) && (!m->support || file->support)
+                   (before || file->outputs) && (!m->support || file->support) &&
+                   (!m->groups.start || (file->start && file->member)) &&
+                   (!m->aliased || file->aliased)
                ? 0
                : -1;
 }
@@ -51,8 +56,13 @@ fen_status fenp_file_open(const fen_model *m, fenp_file_size size, fenp_file *fi
     matrix(file, "weights", m->targets, m->p, m->weights, 1);
     matrix(file, "frequencies", m->approx.columns / 2, m->p, m->frequencies, 1);
     matrix(file, "feature_weights", m->targets, m->approx.columns, m->feature_weights, 1);
-    matrix(file, "dual", m->targets, m->kept, m->dual, 1);
+    matrix(file, "terms", m->targets, m->kept, m->terms, 1);
+    matrix(file, "dual", m->targets, fenp_model_duals(m), m->dual, 1);
     if (m->support) vector(file, "support", m->kept, file->support, 1);
+    if (file->start) vector(file, "groups.start", m->groups.count + 1, file->start, 1);
+    if (file->start) vector(file, "groups.member", size.members, file->member, 1);
+    if (m->groups.weight) vector(file, "groups.weight", m->groups.count, m->groups.weight, 1);
+    if (m->aliased) vector(file, "aliased", m->aliased_count, file->aliased, 1);
     matrix(file, "outputs", m->targets, FENP_OUTPUT_NUMBERS, file->outputs, 1);
     if (m->class_weights) vector(file, "class_weights", size.classes, m->class_weights, 1);
     vector(file, "coef_scale", m->targets, m->coef_scale, 1);
@@ -77,6 +87,9 @@ void fenp_file_close(fenp_file *file)
     free(file->certificate);
     free(file->outputs);
     free(file->support);
+    free(file->start);
+    free(file->member);
+    free(file->aliased);
     *file = (fenp_file){ 0 };
 }
 
@@ -88,8 +101,7 @@ static void take_output(const fenp_output *o, double at[FENP_OUTPUT_NUMBERS])
     at[3] = o->par, at[4] = o->sigmoid[0], at[5] = o->sigmoid[1];
 }
 
-/* A place as a number: whole, from -1 to beyond any that a file can hold; else -2. */
-static int64_t place_of(double number)
+int64_t fenp_file_place(double number)
 {
     return number >= -1.0 && number < 0x1p53 && number == floor(number) ? (int64_t)number : -2;
 }
@@ -107,6 +119,7 @@ void fenp_file_take(fenp_file *file, const fen_model *m)
     for (int64_t t = 0; file->outputs && t < m->targets; t++)
         take_output(&m->output[t], file->outputs + FENP_OUTPUT_NUMBERS * t);
     for (int64_t k = 0; file->support && k < m->kept; k++) file->support[k] = (double)m->support[k];
+    fenp_file_take_linear(file, m);
 }
 
 /* Rows of four numbers become rows of five, from the last one on. */
@@ -128,14 +141,15 @@ void fenp_file_give(const fenp_file *file, fen_model *m)
                CERTIFICATE_BYTES);
     for (int64_t t = 0; file->outputs && t < m->targets; t++) {
         const double *at = file->outputs + FENP_OUTPUT_NUMBERS * t;
-        m->output[t] = (fenp_output){ .column = place_of(at[0]),
-                                      .plus = place_of(at[1]),
-                                      .minus = place_of(at[2]),
+        m->output[t] = (fenp_output){ .column = fenp_file_place(at[0]),
+                                      .plus = fenp_file_place(at[1]),
+                                      .minus = fenp_file_place(at[2]),
                                       .par = at[3],
                                       .sigmoid = { at[4], at[5] } };
     }
     for (int64_t k = 0; file->support && k < m->kept; k++)
-        m->support[k] = place_of(file->support[k]);
+        m->support[k] = fenp_file_place(file->support[k]);
+    fenp_file_give_linear(file, m);
 }
 
 /* ---- what they may be -------------------------------------------------------------------- */
@@ -236,6 +250,8 @@ const char *fenp_file_objection(const fenp_file *file, const fen_model *m)
         return "the class weights are not positive numbers, one for each class";
     if (!are_sigmoids(m)) return "the sigmoids are not those of classes";
     if (!is_method(m)) return "the method is not one for the loss";
+    const char *objection = fenp_file_linear_objection(file, m);
+    if (objection) return objection;
     if (m->prep->targets == 0)
         return m->targets == 1 && first->column == -1 && first->plus == -1 && first->minus == -1
                    ? NULL

@@ -6,7 +6,8 @@
 #include "model/tensors.h"
 
 #define FENP_FORMAT_FAMILY "fenchel-model-"
-#define FENP_FORMAT        FENP_FORMAT_FAMILY "3"
+#define FENP_FORMAT        FENP_FORMAT_FAMILY "4"
+#define FENP_FORMAT_THREE  FENP_FORMAT_FAMILY "3"    /* no penalties on coefficients: read still */
 #define FENP_FORMAT_BEFORE FENP_FORMAT_FAMILY "2"    /* no outputs, no support: read still */
 
 enum { FENP_SCORE_NUMBERS = 5, FENP_SCORE_NUMBERS_BEFORE = 4 };   /* no error rate in format 2 */
@@ -27,15 +28,16 @@ enum { FENP_CERTIFICATE_NUMBERS = 8, FENP_OUTPUT_NUMBERS = 6 };
 typedef struct fenp_file_size {
     int64_t inputs, classes;     /* classes: of class_weights                           */
     int     before;              /* format 2: there are no outputs                      */
+    int64_t members;             /* of all groups                                       */
 } fenp_file_size;
 
-/* fill, center, scale, certificate, outputs and support: copies of what a model keeps in
+/* fill, center, scale, certificate and all behind them: copies of what a model keeps in
  * structs and integers. outputs: column, plus, minus, par, sigmoid; NULL in format 2. */
 typedef struct fenp_file {
     fenp_array array[FENP_TENSORS_MAX];
     int        count;
     fenp_file_size size;
-    double    *fill, *center, *scale, *certificate, *outputs, *support;
+    double    *fill, *center, *scale, *certificate, *outputs, *support, *start, *member, *aliased;
 } fenp_file;
 
 /* Lists the arrays that m has (those that are not NULL) and makes room for the copies. */
@@ -47,4 +49,22 @@ void       fenp_file_take(fenp_file *file, const fen_model *m);
 void       fenp_file_give(const fenp_file *file, fen_model *m);   /* all but the preparation's */
 /* NULL, or what is wrong with the outputs and the support that were given to m. */
 const char *fenp_file_objection(const fenp_file *file, const fen_model *m);
+
+/* A place as a number: whole, from -1 to beyond any that a file can hold; else -2. */
+int64_t     fenp_file_place(double number);
+
+/* ---- file_linear.c: the words and arrays of penalties on coefficients ---- */
+fen_status  fenp_file_make_linear(const fenp_tensors *in, fen_model *m, fen_error *err);
+void        fenp_file_take_linear(fenp_file *file, const fen_model *m);
+void        fenp_file_give_linear(const fenp_file *file, fen_model *m);
+int         fenp_file_put_linear(json_t *metadata, const fen_model *m);  /* nonzero: no memory */
+fen_status  fenp_file_read_linear(const fenp_tensors *in, fen_model *m, fen_error *err);
+const char *fenp_file_linear_objection(const fenp_file *file, const fen_model *m);
+
+/* ---- load.c: words that are numbers ---- */
+/* initial where there is no such key; NAN: it must be there. */
+fen_status  fenp_file_number(const fenp_tensors *in, const char *key, double low, double initial,
+                             double *value, fen_error *err);
+/* Room for an array of the file; stays NULL where the file has none. */
+fen_status  fenp_file_room(const fenp_tensor *tensor, double **room, fen_error *err);
 #endif

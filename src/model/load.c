@@ -21,25 +21,41 @@ static fen_status read_format(const fenp_tensors *in, fen_error *err)
     const char *format = fenp_metadata(in, "format");
     if (!format || strncmp(format, FENP_FORMAT_FAMILY, strlen(FENP_FORMAT_FAMILY)) != 0)
         return fenp_alien(in, "its header does not say that it is one", err);
-    if (strcmp(format, FENP_FORMAT) != 0 && strcmp(format, FENP_FORMAT_BEFORE) != 0)
+    if (strcmp(format, FENP_FORMAT) != 0 && strcmp(format, FENP_FORMAT_THREE) != 0 &&
+        strcmp(format, FENP_FORMAT_BEFORE) != 0)
         return fenp_fail(err, FEN_BAD_DATA, "%s: has the format %.40s: %s", in->path, format,
                          strcmp(format, FENP_FORMAT) < 0 ? "fit the model anew"
                                                          : "it needs a newer fenchel");
     return FEN_OK;
 }
 
-static fen_status read_names(const fenp_tensors *in, const fen_loss **loss,
-                             const fen_kernel **kernel, fen_error *err)
+/* The tables that a model is made of. */
+typedef struct names {
+    const fen_loss *loss;
+    const fen_kernel *kernel;
+    const fen_penalty *penalty;
+} names;
+
+static fen_status read_names(const fenp_tensors *in, names *out, fen_error *err)
 {
     const char *loss_name = fenp_metadata(in, "loss");
     const char *kernel_name = fenp_metadata(in, "kernel");
+    const char *penalty_name = fenp_metadata(in, "penalty");
     if (!loss_name || !kernel_name)
         return fenp_damaged(in, "the header", "names no loss or no kernel", err);
-    *loss = fenp_find_loss(loss_name);
-    *kernel = fenp_find_kernel(kernel_name);
-    if (*loss && *kernel) return FEN_OK;
+    if (!penalty_name) penalty_name = "rkhs"; /* before format 4 there was no other */
+    out->loss = fenp_find_loss(loss_name);
+    out->kernel = fenp_find_kernel(kernel_name);
+    out->penalty = fenp_find_penalty(penalty_name);
+    if (out->loss && out->kernel && out->penalty) return FEN_OK;
     return fenp_fail(err, FEN_BAD_DATA, "%s: uses the %s \"%.40s\": it needs a newer fenchel",
-                     in->path, *loss ? "kernel" : "loss", *loss ? kernel_name : loss_name);
+                     in->path,
+                     !out->loss     ? "loss"
+                     : !out->kernel ? "kernel"
+                                    : "penalty",
+                     !out->loss     ? loss_name
+                     : !out->kernel ? kernel_name
+                                    : penalty_name);
 }
 
 /* Copies what fits; nothing where there is no such key. */
@@ -51,10 +67,8 @@ static void read_text(const fenp_tensors *in, const char *key, char *out, size_t
     out[length] = '\0';
 }
 
-/* The number behind key; initial where there is no such key, and that may be NAN for
- * keys that must be there. */
-static fen_status read_number(const fenp_tensors *in, const char *key, double low, double initial,
-                              double *value, fen_error *err)
+fen_status fenp_file_number(const fenp_tensors *in, const char *key, double low, double initial,
+                            double *value, fen_error *err)
 {
     const char *text = fenp_metadata(in, key);
     *value = initial;
@@ -83,7 +97,7 @@ static fen_status read_numbers(const fenp_tensors *in, fen_model *m, fen_error *
           &par->gamma },
         { "degree", k->uses_degree ? 1 : -INFINITY, k->uses_degree ? NAN : 0, &par->degree },
         { "coef0", -INFINITY, k->uses_coef0 ? NAN : 0, &par->coef0 },
-        { "lambda", least_positive, NAN, &m->lambda },
+        { "lambda", strcmp(m->penalty->name, "none") == 0 ? 0 : least_positive, NAN, &m->lambda },
         { "power", least_positive, NAN, &m->power },
         { "tolerance", 0, NAN, &m->tolerance },
         { "seconds", 0, NAN, &m->seconds },
@@ -91,8 +105,8 @@ static fen_status read_numbers(const fenp_tensors *in, fen_model *m, fen_error *
     };
     fen_status status = FEN_OK;
     for (size_t i = 0; status == FEN_OK && i < sizeof numbers / sizeof *numbers; i++)
-        status = read_number(in, numbers[i].key, numbers[i].low, numbers[i].initial,
-                             numbers[i].value, err);
+        status = fenp_file_number(in, numbers[i].key, numbers[i].low, numbers[i].initial,
+                                  numbers[i].value, err);
     if (status == FEN_OK && k->uses_degree &&
         (par->degree > 20 || par->degree != floor(par->degree)))
         return fenp_damaged(in, "degree", "is not a whole number from 1 to 20", err);
@@ -154,19 +168,20 @@ static fen_status read_selection(const fenp_tensors *in, fenp_selection *s, fen_
         return fenp_damaged(in, "selection.rows", "is not a number of rows", err);
     s->score = NAN; /* where it was not finite, save left it out */
     if (!fenp_metadata(in, "selection.score")) return FEN_OK;
-    return read_number(in, "selection.score", -INFINITY, NAN, &s->score, err);
+    return fenp_file_number(in, "selection.score", -INFINITY, NAN, &s->score, err);
 }
 
 static fen_status read_metadata(const fenp_tensors *in, fen_model *m, fen_error *err)
 {
     const char *bias = fenp_metadata(in, "bias");
     fen_status status = read_numbers(in, m, err);
+    if (status == FEN_OK) status = fenp_file_read_linear(in, m, err);
     if (status == FEN_OK) status = read_hash(in, &m->hash, err);
     if (status == FEN_OK) status = read_seed(in, &m->seed, err);
     if (status == FEN_OK && fenp_metadata(in, "train_error")) /* not finite: left out */
-        status = read_number(in, "train_error", 0, NAN, &m->train_error, err);
+        status = fenp_file_number(in, "train_error", 0, NAN, &m->train_error, err);
     if (status == FEN_OK && fenp_metadata(in, "crossing"))
-        status = read_number(in, "crossing", 0, NAN, &m->crossing, err);
+        status = fenp_file_number(in, "crossing", 0, NAN, &m->crossing, err);
     if (status == FEN_OK) status = read_verdicts(in, m, err);
     if (status == FEN_OK) status = read_selection(in, &m->selection, err);
     if (status == FEN_OK && (!bias || (strcmp(bias, "yes") != 0 && strcmp(bias, "no") != 0)))
@@ -179,8 +194,7 @@ static fen_status read_metadata(const fenp_tensors *in, fen_model *m, fen_error 
 
 /* --- arrays ------------------------------------------------------------------------ */
 
-/* Room for an array of the file; stays NULL where the file has none. */
-static fen_status make_room(const fenp_tensor *tensor, double **room, fen_error *err)
+fen_status fenp_file_room(const fenp_tensor *tensor, double **room, fen_error *err)
 {
     if (!tensor) return FEN_OK;
     *room = fenp_new(tensor->to - tensor->from, 1);
@@ -212,13 +226,14 @@ static fen_status make_support(const fenp_tensors *in, fen_model *m, fen_error *
 {
     const fenp_tensor *support = fenp_tensor_find(in, "support");
     if (!support) return FEN_OK;
-    if (!read_count(in, "rows", &m->n) || m->n < m->kept)
+    if (!m->terms && (!read_count(in, "rows", &m->n) || m->n < m->kept))
         return fenp_damaged(in, "rows", "is not the number of the training rows", err);
     m->support = fenp_new(m->kept, sizeof *m->support);
     return m->support ? FEN_OK : fenp_no_memory(err, 8 * m->kept, support->name);
 }
 
-/* The exact kernel: n or what is kept of it from dual, p from where it stands. */
+/* The exact kernel: n or what is kept of it from dual (with terms all of it), p from where it
+ * stands. */
 static fen_status make_exact(const fenp_tensors *in, fen_model **model, fen_error *err)
 {
     const fenp_tensor *dual = fenp_tensor_find(in, "dual");
@@ -231,9 +246,10 @@ static fen_status make_exact(const fenp_tensors *in, fen_model **model, fen_erro
     fen_model *m = fenp_model_new(n, p, targets);
     if (!m) return fenp_no_memory(err, dual->to - dual->from, dual->name);
     *model = m;
-    fen_status status = make_support(in, m, err);
-    if (status == FEN_OK) status = make_room(inputs, &m->inputs, err);
-    return status == FEN_OK ? make_room(weights, &m->weights, err) : status;
+    fen_status status = fenp_file_make_linear(in, m, err);
+    if (status == FEN_OK) status = make_support(in, m, err);
+    if (status == FEN_OK) status = fenp_file_room(inputs, &m->inputs, err);
+    return status == FEN_OK ? fenp_file_room(weights, &m->weights, err) : status;
 }
 
 static int is_before(const fenp_tensors *in)
@@ -258,9 +274,9 @@ static fen_status make_model(const fenp_tensors *in, fen_model **model, fen_erro
         return fenp_damaged(in, grid->name, "does not have the columns of a table of scores", err);
     m->selection.count = grid ? grid->shape[0] : 0;
     m->tangent_count = tangents ? tangents->shape[0] / m->targets : 0;
-    status = make_room(tangents, &m->tangents, err);
+    status = fenp_file_room(tangents, &m->tangents, err);
     if (status == FEN_OK)
-        status = make_room(fenp_tensor_find(in, "class_weights"), &m->class_weights, err);
+        status = fenp_file_room(fenp_tensor_find(in, "class_weights"), &m->class_weights, err);
     if (status != FEN_OK || !grid) return status;
     m->selection.grid = fenp_new(grid->shape[0], sizeof *m->selection.grid);
     return m->selection.grid ? FEN_OK : fenp_no_memory(err, grid->to - grid->from, grid->name);
@@ -273,6 +289,11 @@ static fen_status check_kind(const fenp_tensors *in, const fen_model *m, fen_err
     int arrays = (m->inputs != NULL) + (m->weights != NULL) + (m->frequencies != NULL);
     if (m->frequencies && fenp_approx_check(&m->approx, m->kernel.table, NULL) != FEN_OK)
         return fenp_damaged(in, "approx", "does not fit the kernel", err);
+    if ((m->terms != NULL) != (fenp_model_on_coefficients(m) && !m->kernel.table->linear) ||
+        (fenp_model_on_coefficients(m) && m->frequencies))
+        return fenp_damaged(in, "the file", "does not hold the arrays of its penalty", err);
+    if (m->support && fenp_model_on_coefficients(m) && !m->terms)
+        return fenp_damaged(in, "support", "does not go with the penalty", err);
     if (m->support && basis == FEN_PRECOMPUTED)
         return fenp_damaged(in, "support", "does not go with a precomputed kernel", err);
     if (arrays != (basis != FEN_PRECOMPUTED) ||
@@ -343,8 +364,9 @@ static fen_status read_model(const fenp_tensors *in, fen_model *m, fenp_file *fi
 {
     const fenp_tensor *fill = fenp_tensor_find(in, "prepare.fill");
     const fenp_tensor *weights = fenp_tensor_find(in, "class_weights");
+    const fenp_tensor *members = fenp_tensor_find(in, "groups.member");
     const fenp_file_size size = { fill ? fill->shape[0] : 0, weights ? weights->shape[0] : 0,
-                                  is_before(in) };
+                                  is_before(in), members ? members->shape[0] : 0 };
     fen_status status = fenp_file_open(m, size, file, err);
     if (status == FEN_OK) status = check_shapes(in, file, err);
     for (int i = 0; status == FEN_OK && i < file->count; i++)
@@ -362,16 +384,16 @@ fen_status fen_model_load(const char *path, fen_model **out, fen_error *err)
     fenp_tensors in;
     fenp_file file = { .count = 0 };
     fen_model *model = NULL;
-    const fen_loss *loss = NULL;
-    const fen_kernel *kernel = NULL;
+    names of = { NULL, NULL, NULL };
     fen_status status = fenp_tensors_open(path, &in, err);
     if (status == FEN_OK) status = read_format(&in, err);
-    if (status == FEN_OK) status = read_names(&in, &loss, &kernel, err);
+    if (status == FEN_OK) status = read_names(&in, &of, err);
     if (status == FEN_OK) status = fenp_tensors_list(&in, err);
     if (status == FEN_OK) status = make_model(&in, &model, err);
     if (status == FEN_OK) {
-        model->loss = loss;
-        model->kernel.table = kernel;
+        model->loss = of.loss;
+        model->kernel.table = of.kernel;
+        model->penalty = of.penalty;
         status = check_kind(&in, model, err);
     }
     if (status == FEN_OK) status = read_model(&in, model, &file, err);

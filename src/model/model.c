@@ -1,10 +1,11 @@
-/* model.c -- what a fit leaves behind: its life, its size, its objective in words */
+/* model.c -- what a fit leaves behind: its life and its size */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/registry.h"
 #include "base/text.h"
 #include "model/model.h"
 
@@ -17,7 +18,9 @@ fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets)
     m->n = m->kept = n;
     m->p = p;
     m->targets = targets;
-    m->train_error = m->crossing = NAN;
+    m->train_error = m->crossing = m->condition = NAN;
+    m->penalty = fenp_find_penalty("rkhs"), m->mix = 1.0;
+    m->copies = 1, m->rank = -1;
     m->output = fenp_new_zeroed(targets, sizeof *m->output);
     for (int64_t t = 0; m->output && t < targets; t++)
         m->output[t] = (fenp_output){ .column = t, .plus = -1, .minus = -1 };
@@ -54,6 +57,9 @@ void fen_model_free(fen_model *model)
     free(model->support);
     free(model->inputs);
     free(model->weights);
+    free(model->terms);
+    free(model->aliased);
+    fenp_groups_free(&model->groups);
     free(model->frequencies);
     free(model->feature_weights);
     free(model->dual);
@@ -67,30 +73,30 @@ void fen_model_free(fen_model *model)
 
 /* ---- support ---------------------------------------------------------------------------- */
 
-static int has_coefficient(const fen_model *m, int64_t row)
+/* In values: targets x n. */
+static int has_coefficient(const fen_model *m, const double *values, int64_t row)
 {
     for (int64_t t = 0; t < m->targets; t++)
-        if (m->dual[t * m->n + row] != 0.0) return 1;
+        if (values[t * m->n + row] != 0.0) return 1;
     return 0;
 }
 
-/* The duals of the support move to the front; columns ascend, so that none is overwritten. */
-static void pack_duals(fen_model *m)
+/* Those of the support move to the front; columns ascend, so that none is overwritten. */
+static void pack_values(const fen_model *m, double **values)
 {
+    double *at = *values;
     for (int64_t t = 0; t < m->targets; t++)
-        for (int64_t k = 0; k < m->kept; k++)
-            m->dual[t * m->kept + k] = m->dual[t * m->n + m->support[k]];
-    double *less = fenp_resize(m->dual, m->targets * m->kept, sizeof *less);
-    if (less) m->dual = less;
+        for (int64_t k = 0; k < m->kept; k++) at[t * m->kept + k] = at[t * m->n + m->support[k]];
+    double *less = fenp_resize(at, m->targets * m->kept, sizeof *less);
+    if (less) *values = less;
 }
 
-fen_status fenp_model_pack_support(fen_model *m, const double *x, fen_error *err)
+/* The rows with a coefficient, and of kernels that need rows to predict their inputs. */
+static fen_status keep_rows(fen_model *m, double **values, const double *x, fen_error *err)
 {
-    const int rows = !m->kernel.table->linear; /* are needed to predict */
+    const int rows = !m->kernel.table->linear;
     int64_t kept = 0;
-    if (m->support || m->tangents || m->frequencies || m->kernel.table->basis == FEN_PRECOMPUTED)
-        return FEN_OK;
-    for (int64_t i = 0; i < m->n; i++) kept += has_coefficient(m, i);
+    for (int64_t i = 0; i < m->n; i++) kept += has_coefficient(m, *values, i);
     if (kept == m->n) return FEN_OK;
     const int64_t room = kept > 0 ? kept : 1; /* of f = 0 a row stays, with coefficient 0 */
     const int64_t bytes = fenp_bytes(room, m->p, sizeof(double));
@@ -102,15 +108,27 @@ fen_status fenp_model_pack_support(fen_model *m, const double *x, fen_error *err
         return fenp_no_memory(err, bytes, "the support vectors");
     }
     for (int64_t i = 0, k = 0; i < m->n && k < kept; i++)
-        if (has_coefficient(m, i)) support[k++] = i;
+        if (has_coefficient(m, *values, i)) support[k++] = i;
     for (int64_t k = 0; rows && k < room; k++)
         memcpy(inputs + k * m->p, x + support[k] * m->p, (size_t)m->p * sizeof *inputs);
     free(m->inputs);
     m->inputs = inputs;
     m->support = support;
     m->kept = room;
-    pack_duals(m);
+    pack_values(m, values);
     return FEN_OK;
+}
+
+fen_status fenp_model_pack_support(fen_model *m, const double *x, fen_error *err)
+{
+    if (m->support || m->tangents || m->frequencies || m->kernel.table->basis == FEN_PRECOMPUTED)
+        return FEN_OK;
+    return keep_rows(m, &m->dual, x, err);
+}
+
+fen_status fenp_model_pack_terms(fen_model *m, const double *x, fen_error *err)
+{
+    return m->kernel.table->basis == FEN_PRECOMPUTED ? FEN_OK : keep_rows(m, &m->terms, x, err);
 }
 
 void fenp_model_keep_tangents(fen_model *m, int64_t length, int64_t most)
@@ -174,79 +192,34 @@ void fenp_approx_print(fenp_approx approx, char out[FENP_APPROX_TEXT])
         snprintf(out, FENP_APPROX_TEXT, "none");
 }
 
-/* "eps (epsilon 0.1)", "hinge (margin free)" */
-static void loss_words(const fen_model *m, char *out, size_t size)
+/* ---- penalties on coefficients ----------------------------------------------------------- */
+
+int64_t fenp_model_terms(const fen_model *m, int64_t t)
 {
-    char number[32];
-    size_t used = (size_t)snprintf(out, size, "%s", m->loss->name);
-    if (!m->loss->parameter.name || used >= size) return;
-    if (m->nu > 0) {
-        snprintf(out + used, size - used, " (%s free)", m->loss->parameter.name);
-        return;
+    const int64_t count = m->terms ? m->kept : m->p;
+    const double *at = (m->terms ? m->terms : m->weights) + t * count;
+    int64_t terms = 0;
+    for (int64_t j = 0; j < count; j++) terms += at[j] != 0.0;
+    return terms;
+}
+
+/* Coefficient k of all targets; with copies one target after the other. */
+static int is_active(const fen_model *m, int64_t k)
+{
+    for (int64_t t = 0; m->copies == 1 && t < m->targets; t++)
+        if (m->weights[t * m->p + k] != 0.0) return 1;
+    return m->copies > 1 && m->weights[k] != 0.0;
+}
+
+int64_t fenp_model_active_groups(const fen_model *m)
+{
+    const fenp_groups *g = &m->groups;
+    int64_t active = 0;
+    for (int64_t k = 0; k < g->count; k++) {
+        int64_t i = g->start ? g->start[k] : k;
+        const int64_t end = g->start ? g->start[k + 1] : k + 1;
+        while (i < end && !is_active(m, g->member ? g->member[i] : i)) i++;
+        active += i < end;
     }
-    used += (size_t)snprintf(out + used, size - used, " (%s", m->loss->parameter.name);
-    for (int64_t t = 0; t < m->targets && used < size; t++) {
-        int64_t s = 0;
-        while (m->output[s].par != m->output[t].par) s++;
-        if (s < t) continue; /* said already */
-        fenp_print_short(m->output[t].par, number);
-        used += (size_t)snprintf(out + used, size - used, "%s %s", t ? "," : "", number);
-    }
-    if (used < size) snprintf(out + used, size - used, ")");
-}
-
-/* The help of the loss; for one class with the labels that it has. */
-static void formula_words(const fen_model *m, char *out, size_t size)
-{
-    const char *help = m->loss->help, *labels = strstr(help, ", labels");
-    if (fenp_model_is_one_class(m) && labels)
-        snprintf(out, size, "%.*s, all labels y = +1", (int)(labels - help), help);
-    else
-        snprintf(out, size, "%s", help);
-}
-
-/* What a free parameter costs or earns: ", minus 0.5 margin". The rows of a pair of classes
- * weigh less than 1, and so does its price. */
-static void price_words(const fen_model *m, char *out, size_t size)
-{
-    const int pairs = m->prep->class_count > 2 && m->output[0].minus >= 0;
-    char number[32];
-    out[0] = '\0';
-    if (!(m->nu > 0)) return;
-    fenp_print_short(m->nu, number);
-    snprintf(out, size, ", %s %s %s%s", m->loss->price < 0 ? "minus" : "plus", number,
-             m->loss->parameter.name, pairs ? " times the weight of the two classes" : "");
-}
-
-/* Appends ", name value" where the kernel has such a parameter. */
-static void parameter(char *out, int64_t size, int used, const char *name, double value)
-{
-    char number[32];
-    size_t length = strlen(out);
-    if (!used) return;
-    fenp_print_short(value, number);
-    snprintf(out + length, (size_t)size - length, ", %s = %s", name, number);
-}
-
-void fenp_model_objective(const fen_model *m, char *out, int64_t size)
-{
-    const fen_kernel *k = m->kernel.table;
-    char lambda[32], power[32], loss[512], formula[128], price[128];
-    loss_words(m, loss, sizeof loss);
-    formula_words(m, formula, sizeof formula);
-    price_words(m, price, sizeof price);
-    fenp_print_short(m->lambda, lambda);
-    fenp_print_short(m->power, power);
-    snprintf(out, (size_t)size,
-             "%smean of %s loss %s at t = f(x)%s%s, plus %s ||f||^%s, %s kernel %s",
-             m->prep->weights || m->class_weights ? "weighted " : "", loss, formula,
-             m->bias ? " + b" : "", price, lambda, power, k->name, k->help);
-    parameter(out, size, k->uses_gamma, "gamma", m->kernel.par.gamma);
-    parameter(out, size, k->uses_degree, "degree", m->kernel.par.degree);
-    parameter(out, size, k->uses_coef0, "coef0", m->kernel.par.coef0);
-    const size_t length = strlen(out);
-    if (m->approx.columns)
-        snprintf(out + length, (size_t)size - length,
-                 ", approximated by %lld %srandom Fourier features", (long long)m->approx.columns,
-                 m->approx.orthogonal ? "orthogonal " : "");
+    return active;
 }

@@ -50,6 +50,11 @@ struct fen_model {
                                                the penalty is on them (kernel lasso): f =
                                                sum terms_i k(x_i, .); else NULL        */
     int64_t     rank;                       /* penalty none: of the columns; else -1   */
+    int64_t    *aliased;                    /* penalty none: features that earlier ones span,
+                                               ascending; NULL: none                   */
+    int64_t     aliased_count;
+    double      condition;                  /* penalty none: of the columns, estimated; else
+                                               NaN                                     */
     fenp_approx approx;                     /* columns 0: the exact kernel             */
     uint64_t    seed;                       /* of the frequencies                      */
     double     *frequencies;                /* columns/2 x p with random features      */
@@ -57,7 +62,8 @@ struct fen_model {
     int64_t     kept;                       /* rows with a coefficient in some target  */
     int64_t    *support;                    /* kept: their places among the n rows in
                                                ascending order; NULL: all, kept = n    */
-    double     *dual;                       /* targets x kept: u; NULL with features   */
+    double     *dual;                       /* targets x kept (with terms: x n): u; NULL
+                                               with features                           */
     double     *coef_scale;                 /* targets: c = coef_scale u; 0: f = 0     */
     double     *offset;                     /* targets: b                              */
     int64_t     tangent_count;              /* of each target; 0 for power >= 1        */
@@ -78,10 +84,21 @@ struct fen_model {
 };
 /* Arrays n x .. zeroed; output t stands for target column t. */
 fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets);
+/* The penalty is on the coefficients of a linear model (weights) or an expansion (terms). */
+static inline int fenp_model_on_coefficients(const fen_model *m)
+{ return m->penalty->parts != FEN_WHOLE; }
+/* Rows of dual. */
+static inline int64_t fenp_model_duals(const fen_model *m) { return m->terms ? m->n : m->kept; }
+/* Coefficients of target t that are not 0; and, of linear models, groups of which some coefficient
+ * (of any target) is not. */
+int64_t    fenp_model_terms(const fen_model *m, int64_t t);
+int64_t    fenp_model_active_groups(const fen_model *m);
 /* Keeps the rows with a nonzero dual in some target (one at least): support, dual and, for
  * kernels that need rows to predict, inputs out of x (n x p). Where all are kept, or the kernel
  * is precomputed, nothing changes and inputs are the caller's business. */
 fen_status fenp_model_pack_support(fen_model *m, const double *x, fen_error *err);
+/* The same of terms (targets x n before, targets x kept after). */
+fen_status fenp_model_pack_terms(fen_model *m, const double *x, fen_error *err);
 /* Sets train_error and crossing from the training rows: all n of them, labels as in outputs.h. */
 fen_status fenp_model_train_error(fen_model *m, const fenp_sample *sample, const fenp_task *task,
                                   fen_error *err);
@@ -98,7 +115,8 @@ void       fenp_model_keep_tangents(fen_model *m, int64_t length, int64_t most);
 void       fenp_model_objective(const fen_model *m, char *out, int64_t size);
 /* score, score_kind, score_rows and grid into an object; nonzero: no memory. */
 int        fenp_selection_json(json_t *out, const fenp_selection *selection);
-/* "features": names, and of linear models "coefficients" and "intercept"; nonzero: no memory. */
+/* "features": names, "scale", and of linear models "coefficients" and "intercept"; nonzero: no
+ * memory. */
 int        fenp_coefficients_json(json_t *out, const fen_model *m);
 /* features (rows x p) -> scores (rows x targets): f(x) + b */
 fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, double *scores,

@@ -108,8 +108,8 @@ static json_t *describe(const fen_model *m)
         put_number(metadata, "seconds", m->seconds) | put_selection(metadata, &m->selection) |
         put_number(metadata, "nu", m->nu) | put_number(metadata, "train_error", m->train_error) |
         put_number(metadata, "crossing", m->crossing) | put_rows(metadata, m) |
-        put_seed(metadata, m) | put_approx(metadata, m) | put_verdicts(metadata, m) |
-        put_preparation(metadata, m->prep)) {
+        fenp_file_put_linear(metadata, m) | put_seed(metadata, m) | put_approx(metadata, m) |
+        put_verdicts(metadata, m) | put_preparation(metadata, m->prep)) {
         json_decref(metadata);
         return NULL;
     }
@@ -172,7 +172,10 @@ fen_status fen_model_save(const fen_model *model, const char *path, fen_error *e
     fenp_sink *sink = NULL;
     char *header = NULL;
     fen_status status = fenp_file_open(
-        model, (fenp_file_size){ model->prep->inputs, model->prep->class_count, 0 }, &file, err);
+        model,
+        (fenp_file_size){ model->prep->inputs, model->prep->class_count, 0,
+                          model->groups.start ? model->groups.start[model->groups.count] : 0 },
+        &file, err);
     if (status != FEN_OK) return status;
     fenp_file_take(&file, model);
     status = header_text(model, &file, &header, err);

@@ -13,7 +13,7 @@
 #include "fenchel/fenchel.h"
 
 #define FENP_METADATA "__metadata__"
-enum { FENP_TENSORS_MAX = 17 };
+enum { FENP_TENSORS_MAX = 24 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the arrays are little-endian and move straight between file and memory");

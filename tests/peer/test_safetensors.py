@@ -83,7 +83,7 @@ class Safetensors(ToolTest):
 
     def test_gaussian(self):
         metadata, arrays, x, predicted = self.model("--gamma", "0.05", "--lambda", "1e-3")
-        self.assertEqual(metadata["format"], "fenchel-model-3")
+        self.assertEqual(metadata["format"], "fenchel-model-4")
         self.assertEqual(metadata["kernel"], "gaussian")
         self.assertEqual(arrays["inputs"].shape, (60, 10))
         self.assertEqual(arrays["dual"].shape, (1, 60))

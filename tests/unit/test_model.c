@@ -293,7 +293,7 @@ static void flat_metadata(json_t *h)
 {
     json_object_set_new(h, "__metadata__", json_string("fenchel-model-1"));
 }
-static void newer(json_t *h) { set(h, "format", "fenchel-model-4"); }
+static void newer(json_t *h) { set(h, "format", "fenchel-model-5"); }
 static void older(json_t *h) { set(h, "format", "fenchel-model-1"); }
 static void new_kernel(json_t *h) { set(h, "kernel", "quantum"); }
 static void new_loss(json_t *h) { set(h, "loss", "quantum"); }
