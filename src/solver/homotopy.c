@@ -29,11 +29,11 @@
 #include "base/threads.h"
 #include "solver/factor.h"
 
-enum { RENEW = 8 };                /* breakpoints between two products that make c anew */
+enum { RENEW = 24 };               /* settlements between two products that make c anew */
 static const double TIE = 1e-11;   /* of lambda: nearer breakpoints are one             */
 static const double NOISE = 1e-12; /* of the largest possible slope                     */
 
-/* ---- a piece of the path --------------------------------------------------------------------- */
+/* ---- a piece of the path -------- */
 
 /* d, and X d in r. */
 static void aim(fenp_walk *k)
@@ -145,7 +145,7 @@ static void move_to_limit(fenp_walk *k, int64_t j, double time)
     if (isfinite(by)) move(k, fmin(fmax(by, -time), k->lambda));
 }
 
-/* ---- a breakpoint ----------------------------------------------------------------------------- */
+/* ---- a breakpoint -------- */
 
 /* What of c_j may be rounding errors. */
 static double noise_of(const fenp_walk *k, int64_t j) { return 1e-14 * k->length[j] * k->size; }
@@ -208,7 +208,7 @@ static fen_status resolve(fenp_walk *k, fen_error *err)
     return FEN_OK;
 }
 
-/* ---- the path ----------------------------------------------------------------------------------- */
+/* ---- the path -------- */
 
 typedef struct watch {
     int64_t most, seen;

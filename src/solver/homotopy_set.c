@@ -33,7 +33,7 @@ int fenp_walk_is_free(const fenp_walk *k, int64_t j)
     return fenp_walk_price(k, j) == 0.0 && !k->of->nonnegative;
 }
 
-/* ---- products with centred columns --------------------------------------------------------- */
+/* ---- products with centred columns -------- */
 
 /* out = 2 x_j' W u of the columns listed (NULL: all), u: n. v is used. */
 void fenp_walk_correlate(fenp_walk *k, const double *u, const int64_t *which, int64_t count,
@@ -73,7 +73,7 @@ static void column(const fenp_walk *k, int64_t j, double *out)
     for (int64_t e = x->start[j]; e < x->start[j + 1]; e++) out[x->row[e]] += x->value[e];
 }
 
-/* ---- the active set ------------------------------------------------------------------------ */
+/* ---- the active set -------- */
 
 static fen_status make_room(fenp_walk *k, fen_error *err)
 {
@@ -145,7 +145,7 @@ void fenp_walk_leave(fenp_walk *k, int64_t j)
     fenp_walk_call_back(k);
 }
 
-/* ---- work areas ----------------------------------------------------------------------------------- */
+/* ---- work areas -------- */
 
 static void measure_target(fenp_walk *k)
 {
