@@ -32,6 +32,7 @@ static void print_fit(const json_t *json, const request *r, const char *path)
     report_objective(json);
     report_certificate(json);
     report_error(json);
+    report_coefficients(json);
     report("Model", "%s (%s), by %s in %s", path, saved_size(path, size),
            json_text_at(json, "method"), seconds_text(json_at(json, "seconds"), time));
     print_next(r, path,
@@ -173,6 +174,10 @@ static const char *const examples[] = {
     "fenchel fit big.csv --approx fourier:300",
     "a support vector machine with probabilities; the last column holds the labels",
     "fenchel fit flowers.csv --loss hinge --probability",
+    "a sparse linear model; lambda by ten-fold cross-validation on a path of 100",
+    "fenchel fit train.csv --penalty l1",
+    "least squares, with the columns that say nothing new",
+    "fenchel fit train.csv --penalty none",
     "what scikit-learn calls KernelRidge(alpha=1, kernel=\"rbf\", gamma=0.1)",
     "fenchel fit train.csv --as sklearn --lambda 1 --gamma 0.1 --scale none --no-bias",
     NULL
@@ -182,7 +187,7 @@ const command command_fit = {
     .name = "fit", .operands = "DATA", .operand_count = 1,
     .output = "MODEL", .output_help = "where the model goes (default: DATA with .fen)",
     .summary = "train; what is not given is chosen and shown",
-    .description = "Fits a kernel model to the rows of DATA and saves it with a certificate: a "
+    .description = "Fits a kernel or linear model to the rows of DATA and saves it with a certificate: a "
                    "lower bound on what any function could reach, computed apart from the "
                    "solver. Values of gamma and lambda that are not given are chosen by "
                    "leave-one-out or cross-validation scores; --power auto has the power chosen "

@@ -2,21 +2,6 @@
 #include <inttypes.h>
 #include "report.h"
 
-/* The coefficients of a linear model on the scale of the file, the first target's. */
-static void print_coefficients(const json_t *json)
-{
-    enum { MOST = 30 };
-    const json_t *weights = json_object_get(json, "coefficients");
-    const size_t count = json_array_size(weights);
-    for (size_t j = 0; j < count && j < MOST; j++) {
-        const json_t *entry = json_array_get(weights, j);
-        report(j == 0 ? "Coefficients" : "", "%-30s %14.6g", json_text_at(entry, "name"),
-               json_at_target(entry, "value", 0));
-    }
-    if (count > 0) report("", "%-30s %14.6g", "(constant)", json_at_target(json, "intercept", 0));
-    if (count > MOST) report("", "%zu more: fenchel info MODEL --json", count - MOST);
-}
-
 static void print_info(const json_t *json, const fen_model *model)
 {
     char time[32];
@@ -26,7 +11,7 @@ static void print_info(const json_t *json, const fen_model *model)
     report_objective(json);
     report_certificate(json);
     report_error(json);
-    print_coefficients(json);
+    report_coefficients(json);
     report("Method", "%s in %s, fenchel %s", json_text_at(json, "method"),
            seconds_text(json_at(json, "seconds"), time), json_text_at(json, "version"));
 }
@@ -54,6 +39,8 @@ static int run(const request *r)
 static const char *const examples[] = {
     "objective, certificate and how gamma and lambda were chosen", "fenchel info train.fen",
     "one number out of it", "fenchel info train.fen --json | jq .lambda",
+    "all coefficients of a linear model",
+    "fenchel info train.fen --json | jq -r '.coefficients[] | [.name, .value] | @csv'",
     NULL
 };
 
@@ -61,7 +48,8 @@ const command command_info = {
     .name = "info", .operands = "MODEL", .operand_count = 1,
     .summary = "what is inside a model",
     .description = "Shows the objective, the data, their preparation, the certificate and the "
-                   "selection that are stored in MODEL.",
+                   "selection that are stored in MODEL, and the coefficients of a linear one in the "
+                   "units of the file.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

@@ -14,33 +14,48 @@ static void name_score(grid *g, const json_t *object, const char *loss, int64_t 
     char error[48];
     snprintf(error, sizeof error, "%s%.16s%s", relative ? "relative " : "",
              g->square ? "RMSE" : loss, g->square ? "" : " loss");
-    if (strcmp(kind, "loo") == 0)
+    if (strcmp(kind, "aic") == 0 || strcmp(kind, "bic") == 0)
+        snprintf(g->kind, sizeof g->kind, "%s", kind[0] == 'a' ? "AIC" : "BIC");
+    else if (strcmp(kind, "loo") == 0)
         snprintf(g->kind, sizeof g->kind, "leave-one-out %.30s", error);
-    else if (strncmp(kind, "kfold:", 6) == 0)
-        snprintf(g->kind, sizeof g->kind, "%.8s-fold %.30s", kind + 6, error);
+    else if (strncmp(kind, "kfold:", 6) == 0 || strncmp(kind, "1se:", 4) == 0)
+        snprintf(g->kind, sizeof g->kind, "%.8s-fold %.30s", strchr(kind, ':') + 1, error);
     else
         snprintf(g->kind, sizeof g->kind, "%.16s %.30s", kind, error);
+}
+
+/* A coordinate that the model does not have is the same everywhere. */
+static double or_zero(double value) { return isnan(value) ? 0 : value; }
+
+/* The rule of one standard error takes another point than the best. */
+static void take_lambda(grid *g, double lambda)
+{
+    for (int64_t i = 0; i < g->count; i++)
+        if (g->at[i].lambda == lambda && isfinite(g->at[i].score)) g->best = i;
 }
 
 int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
 {
     const json_t *array = json_object_get(object, "grid");
+    const char *kind = json_text_at(object, "score_kind");
+    const int criterion = strcmp(kind, "aic") == 0 || strcmp(kind, "bic") == 0;
     *g = (grid){ .count = (int64_t)json_array_size(array),
                  .best = -1,
-                 .square = strcmp(loss, "square") == 0 };
+                 .square = strcmp(loss, "square") == 0 && !criterion };
     g->unit = g->square && targets == 1 ? ", in units of the target" : "";
     name_score(g, object, loss, targets);
     g->at = calloc((size_t)g->count + 1, sizeof *g->at);
     for (int64_t i = 0; g->at && i < g->count; i++) {
         const json_t *entry = json_array_get(array, (size_t)i);
         double score = json_at(entry, "score"); /* null: not tried, or too large */
-        g->at[i] =
-            (point){ json_at(entry, "gamma"), json_at(entry, "lambda"), json_at(entry, "power"),
-                     isnan(score) ? INFINITY : score, json_at(entry, "error_rate") };
+        g->at[i] = (point){ or_zero(json_at(entry, "gamma")), json_at(entry, "lambda"),
+                            or_zero(json_at(entry, "power")), isnan(score) ? INFINITY : score,
+                            json_at(entry, "error_rate") };
         g->classes |= !isnan(g->at[i].error);
         g->scored += isfinite(score);
         if (isfinite(score) && (g->best < 0 || score < g->at[g->best].score)) g->best = i;
     }
+    if (g->at && strncmp(kind, "1se:", 4) == 0) take_lambda(g, json_at(object, "lambda"));
     return g->at != NULL;
 }
 

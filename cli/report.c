@@ -143,6 +143,22 @@ static void choice_table(const grid *g)
     free(o.rows.at);
 }
 
+/* A penalty on coefficients, not on the norm of the function. */
+static int on_coefficients(const json_t *model)
+{
+    const char *penalty = json_text_at(model, "penalty");
+    return penalty[0] && strcmp(penalty, "rkhs") != 0;
+}
+
+/* What there was to choose but for rules. */
+static const char *choices(const json_t *model)
+{
+    if (!on_coefficients(model)) return "gamma, lambda and power were given";
+    const int none = strcmp(json_text_at(model, "penalty"), "none") == 0;
+    if (isnan(json_at(model, "gamma"))) return none ? "there is no penalty" : "lambda was given";
+    return none ? "gamma was given" : "gamma and lambda were given";
+}
+
 /* No scores were compared: what was not given follows a rule. */
 static void report_rules(const json_t *model, const fen_options *o)
 {
@@ -154,15 +170,17 @@ static void report_rules(const json_t *model, const fen_options *o)
     if (o && o->smoothness > 0)
         snprintf(rules + used, sizeof rules - used, "%slambda %.6g and power %.6g by --smoothness",
                  used ? ", " : "", json_at(model, "lambda"), json_at(model, "power"));
-    else if (o && o->lambda.choice != FEN_GIVEN)
+    else if (o && o->lambda.choice != FEN_GIVEN && !isnan(json_at(model, "lambda")) &&
+             strcmp(json_text_at(model, "penalty"), "none") != 0)
         snprintf(rules + used, sizeof rules - used, "%slambda %.6g by the rule 1/n",
                  used ? ", " : "", json_at(model, "lambda"));
     if (rules[0])
         report("Chosen", "without scores: %s", rules);
     else if (o)
-        report("Chosen", "nothing: gamma, lambda and power were given");
+        report("Chosen", "nothing: %s", choices(model));
     else
-        report("Chosen", "nothing by scores: gamma, lambda and power were given or by rules");
+        report("Chosen", "nothing by scores: %s%s", choices(model),
+               strstr(choices(model), "given") ? " or by rules" : "");
 }
 
 void report_choice(const json_t *model, const fen_options *o)
@@ -176,7 +194,10 @@ void report_choice(const json_t *model, const fen_options *o)
         char on[64] = "";
         if (rows > 0 && rows < json_at(model, "n"))
             snprintf(on, sizeof on, " on %.0f of the rows", rows);
-        report("Chosen", "the best of %" PRId64 " by %s%s%s", g.scored, g.kind, g.unit, on);
+        const int wide = strncmp(json_text_at(model, "score_kind"), "1se:", 4) == 0;
+        report("Chosen", "%sthe best of %" PRId64 " by %s%s%s",
+               wide ? "the largest lambda within one standard error of " : "", g.scored, g.kind,
+               g.unit, on);
         choice_table(&g);
         if (o && grid_ends(&g, o, ends, sizeof ends)) report("", "note: %s", ends);
     }
@@ -231,10 +252,43 @@ static void report_support(const json_t *model)
                target_count(model) > 1 ? " in some output" : "");
 }
 
+/* How many coefficients are not 0, in every output. */
+static void report_terms(const json_t *model)
+{
+    const json_t *groups = json_object_get(model, "groups");
+    char list[128] = "", also[96] = "";
+    size_t used = 0;
+    for (int64_t t = 0; t < targets_shown(model); t++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%.0f", t ? ", " : "",
+                                 json_at_target(model, "terms", t));
+    if (groups)
+        snprintf(also, sizeof also, ", %.0f of %.0f groups", json_at(groups, "active"),
+                 json_at(groups, "count"));
+    report("Terms", "%s%s of %.0f coefficients%s%s", list,
+           target_count(model) > TARGETS_SHOWN ? ", ..." : "", json_at(model, "d"), also,
+           target_count(model) > 1 ? ", output by output" : "");
+}
+
+/* From where on the digits of single coefficients are doubtful. */
+static const double ILL = 1e8;
+
+static void report_rank(const json_t *model)
+{
+    const double rank = json_at(model, "rank"), condition = json_at(model, "condition");
+    const int ill = condition > ILL;
+    report("Rank", "%.0f of %.0f columns%s, condition %.2g%s", rank, json_at(model, "d"),
+           rank < json_at(model, "d") ? ": of all best coefficients the shortest" : "", condition,
+           ill ? "; columns are nearly dependent, and single coefficients mean little" : "");
+}
+
 void report_objective(const json_t *model)
 {
     report("Objective", "%s", json_text_at(model, "objective"));
-    if (json_at(model, "power") != 2) report_shrinkage(model);
+    if (!on_coefficients(model) && json_at(model, "power") != 2) report_shrinkage(model);
+    if (!isnan(json_at(model, "rank")))
+        report_rank(model);
+    else if (json_object_get(model, "terms") && !json_object_get(model, "support"))
+        report_terms(model);
     report_support(model);
 }
 
@@ -283,9 +337,16 @@ void report_certificate(const json_t *model)
         report("", "the one with the largest gap of %" PRId64, targets);
     }
     if (all_within_tolerance(model))
-        report("", "proved: %sthe objective of any function%s is at least the dual value",
+        report("", "proved: %sthe objective of any %s%s is at least the dual value",
                json_at(model, "power") < 1 ? "the global minimum; " : "",
+               on_coefficients(model) ? "coefficients" : "function",
                strcmp(json_text_at(model, "approx"), "none") != 0 ? " of these features" : "");
+}
+
+static int is_criterion(const json_t *model)
+{
+    const char *kind = json_text_at(model, "score_kind");
+    return strcmp(kind, "aic") == 0 || strcmp(kind, "bic") == 0;
 }
 
 static const char *score_words(const json_t *model)
@@ -332,7 +393,7 @@ void report_error(const json_t *model)
         if (target_count(model) > 1)
             report(label, "%s: RMSE %.5g training (R2 %.4f)", target_name(model, t), sqrt(loss),
                    1 - loss / null);
-        else if (isfinite(score))
+        else if (isfinite(score) && !is_criterion(model))
             report(label, "RMSE %.5g training (R2 %.4f), %.5g %s (R2 %.4f)%s", sqrt(loss),
                    1 - loss / null, sqrt(score), score_words(model), 1 - score / null,
                    json_at(model, "score_rows") < json_at(model, "n") ? " on a part of the rows"

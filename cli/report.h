@@ -13,7 +13,7 @@ typedef struct grid {
     point  *at;
     int64_t count;
     int64_t scored;               /* those with a score: others were not tried, or it overflowed */
-    int64_t best;                 /* -1: no point has a score */
+    int64_t best;                 /* of the one that was taken; -1: no point has a score */
     char    kind[48];             /* "leave-one-out RMSE" */
     int     square;               /* scores are shown as their roots                   */
     int     classes;              /* points have an error rate                         */
@@ -42,5 +42,6 @@ void report_data(const json_t *model, const char *path);
 void report_choice(const json_t *model, const fen_options *o /* NULL: not known */);
 void report_objective(const json_t *model);     /* and what a power other than 2 amounts to */
 void report_certificate(const json_t *model);
+void report_coefficients(const json_t *model);  /* coefficients.c: of linear models */
 void report_error(const json_t *model);
 #endif

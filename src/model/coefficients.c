@@ -172,7 +172,8 @@ int fenp_coefficients_json(json_t *out, const fen_model *m)
     json_t *names = json_array(), *list = m->weights ? json_array() : NULL;
     int failed = m->weights && !table_make(m, &of);
     if (!failed) failed = add_features(m->prep, m->weights ? &of : NULL, names, list);
-    failed |= json_object_set_new(out, "features", names);
+    failed |= json_object_set_new(out, "features", names) |
+              json_object_set_new(out, "scale", fenp_json_string(m->prep->scaling));
     if (list) failed |= json_object_set_new(out, "coefficients", list);
     if (list && !failed)
         failed = json_object_set_new(out, "intercept", fenp_json_numbers(of.intercept, m->targets));

@@ -1,0 +1,166 @@
+/* coefficients.c -- the table of a linear model's coefficients for people
+ *
+ * Those that are not 0, the largest on the scale of the prepared features first, in the units of
+ * the file. One target: both scales, and the group where there are groups. Several: a column
+ * each. All within 79 characters. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "report.h"
+
+enum { SHOWN = 20, ACROSS = 4, NAMED = 8 };
+
+typedef struct entry {
+    const json_t *json;
+    double size; /* largest on the prepared scale in any target */
+    size_t place;
+} entry;
+
+typedef struct listing {
+    entry *at;
+    size_t count; /* of those that are not 0 */
+    int64_t targets;
+    int scaled, groups; /* columns that say something */
+} listing;
+
+static int by_size(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->size != y->size) return x->size < y->size ? 1 : -1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static listing list_coefficients(const json_t *model, int64_t targets)
+{
+    const json_t *all = json_object_get(model, "coefficients");
+    const size_t count = json_array_size(all);
+    listing l = { .at = calloc(count + 1, sizeof *l.at), .targets = targets };
+    for (size_t j = 0; l.at && j < count; j++) {
+        const json_t *json = json_array_get(all, j);
+        double size = 0;
+        for (int64_t t = 0; t < targets; t++) {
+            const double scaled = json_at_target(json, "standardised", t);
+            size = fmax(size, fabs(scaled));
+            l.scaled |= scaled != json_at_target(json, "value", t);
+        }
+        l.groups |= json_object_get(json, "group") != NULL;
+        if (size > 0) l.at[l.count++] = (entry){ json, size, j };
+    }
+    if (l.at) qsort(l.at, l.count, sizeof *l.at, by_size);
+    return l;
+}
+
+/* A name in so many characters, ".." in the place of what does not fit. */
+static const char *fitted(const char *name, int width, char *out, size_t size)
+{
+    const size_t length = strlen(name), room = (size_t)width;
+    if (length <= room || room < 4)
+        snprintf(out, size, "%s", name);
+    else { /* the end tells levels of one column apart; no character is cut in two */
+        size_t head = (room - 2) / 2, tail = length - (room - 2 - head);
+        while (head > 0 && ((unsigned char)name[head] & 0xC0) == 0x80) head--;
+        while (((unsigned char)name[tail] & 0xC0) == 0x80) tail++;
+        snprintf(out, size, "%.*s..%s", (int)head, name, name + tail);
+    }
+    return out;
+}
+
+static void print_name(const char *name, int width)
+{
+    char text[256];
+    printf("%*s%-*s", LABEL_WIDTH, "", width, fitted(name, width, text, sizeof text));
+}
+
+static const char *aliased_mark(const json_t *json)
+{
+    return json_is_true(json_object_get(json, "aliased")) ? " *" : "";
+}
+
+/* ---- one target --------------------------------------------------------------------------- */
+
+enum { NAME = 26, NUMBER = 13 };
+
+static void print_one(const listing *l, const json_t *model, size_t shown)
+{
+    const int range = strcmp(json_text_at(model, "scale"), "range") == 0;
+    char group[256];
+    printf("%-*s%-*s %*s", LABEL_WIDTH, "Coefficients", NAME, "", NUMBER, "value");
+    if (l->scaled) printf(" %*s", NUMBER, range ? "over its range" : "standardised");
+    printf("%s\n", l->groups ? "  group" : "");
+    for (size_t j = 0; j < shown; j++) {
+        const json_t *json = l->at[j].json;
+        print_name(json_text_at(json, "name"), NAME);
+        printf(" %*.6g", NUMBER, json_at_target(json, "value", 0));
+        if (l->scaled) printf(" %*.6g", NUMBER, json_at_target(json, "standardised", 0));
+        if (l->groups) printf("  %s", fitted(json_text_at(json, "group"), 10, group, sizeof group));
+        printf("%s\n", aliased_mark(json));
+    }
+    print_name("(intercept)", NAME);
+    printf(" %*.6g\n", NUMBER, json_at_target(model, "intercept", 0));
+}
+
+/* ---- several ------------------------------------------------------------------------------ */
+
+enum { SHORT_NAME = 20, CELL = 10 };
+
+static void print_several(const listing *l, const json_t *model, size_t shown)
+{
+    const int64_t across = l->targets < ACROSS ? l->targets : ACROSS;
+    const json_t *names = json_object_get(model, "targets");
+    char text[256];
+    printf("%-*s%-*s", LABEL_WIDTH, "Coefficients", SHORT_NAME, "");
+    for (int64_t t = 0; t < across; t++) {
+        const char *name = json_string_value(json_array_get(names, (size_t)t));
+        printf(" %*s", CELL, fitted(name ? name : "", CELL, text, sizeof text));
+    }
+    putchar('\n');
+    for (size_t j = 0; j < shown; j++) {
+        print_name(json_text_at(l->at[j].json, "name"), SHORT_NAME);
+        for (int64_t t = 0; t < across; t++)
+            printf(" %*.4g", CELL, json_at_target(l->at[j].json, "value", t));
+        printf("%s\n", aliased_mark(l->at[j].json));
+    }
+    print_name("(intercept)", SHORT_NAME);
+    for (int64_t t = 0; t < across; t++)
+        printf(" %*.4g", CELL, json_at_target(model, "intercept", t));
+    putchar('\n');
+    if (across < l->targets)
+        report("", "the first %" PRId64 " of %" PRId64 " outputs", across, l->targets);
+}
+
+/* ---- what is not in the table --------------------------------------------------------------- */
+
+/* "c, d, ...": columns that the ones before them span. */
+static void report_aliased(const json_t *model)
+{
+    const json_t *all = json_object_get(model, "coefficients");
+    char list[512] = "";
+    size_t used = 0, count = 0;
+    for (size_t j = 0; j < json_array_size(all); j++) {
+        const json_t *json = json_array_get(all, j);
+        if (!json_is_true(json_object_get(json, "aliased")) || count++ >= NAMED) continue;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%.40s", used ? ", " : "",
+                                 json_text_at(json, "name"));
+    }
+    if (count > 0)
+        report("", "* aliased, the columns before them say the same: %s%s", list,
+               count > NAMED ? ", ..." : "");
+}
+
+void report_coefficients(const json_t *model)
+{
+    if (!json_object_get(model, "coefficients")) return;
+    const json_t *targets = json_object_get(model, "targets");
+    listing l = list_coefficients(model, (int64_t)json_array_size(targets));
+    const size_t shown = l.count < SHOWN ? l.count : SHOWN;
+    if (!l.at) return;
+    if (l.targets == 1)
+        print_one(&l, model, shown);
+    else
+        print_several(&l, model, shown);
+    if (l.count > shown)
+        report("", "and %zu smaller ones: fenchel info MODEL --json has all", l.count - shown);
+    report_aliased(model);
+    free(l.at);
+}
