@@ -36,8 +36,7 @@ void fen_model_feature_name(const fen_model *model, int64_t feature, char *out, 
 
 /* ---- numbers --------------------------------------------------------------------------- */
 
-/* Divides row t of value by the scales; returns the sum of weight center/scale. */
-static double to_units_of_file(const fenp_prep *prep, double *value)
+double fenp_to_units_of_file(const fenp_prep *prep, double *value)
 {
     double shift = 0;
     int64_t j = 0;
@@ -64,7 +63,7 @@ fen_status fen_model_coefficients(const fen_model *model, double *value, double 
     memcpy(value, model->weights, bytes);
     if (standardised) memcpy(standardised, model->weights, bytes);
     for (int64_t t = 0; t < model->targets; t++)
-        intercept[t] = model->offset[t] - to_units_of_file(model->prep, value + t * model->p);
+        intercept[t] = model->offset[t] - fenp_to_units_of_file(model->prep, value + t * model->p);
     return FEN_OK;
 }
 
@@ -108,6 +107,7 @@ static int table_make(const fen_model *m, table *out)
                     .alias = fenp_new_zeroed(m->p, 1) };
     if (!out->value || !out->intercept || !out->alias || (has_named_groups(m) && !out->group))
         return 0;
+    for (int64_t k = 0; k < m->aliased_count; k++) out->alias[m->aliased[k]] = 1;
     if (out->group) find_groups(&m->groups, m->p, out->group);
     return fen_model_coefficients(m, out->value, NULL, out->intercept, NULL) == FEN_OK;
 }

@@ -15,6 +15,9 @@
 typedef struct fenp_score {
     double gamma, lambda, power, score;
     double error;                 /* share of held-out rows in a wrong class; NaN: none */
+    double deviation;             /* standard error of score; NaN: none                */
+    double terms;                 /* coefficients other than 0 of the solution of all rows,
+                                     mean over the outputs; NaN: not known             */
 } fenp_score;
 
 /* How gamma, lambda and power were chosen. */
@@ -115,6 +118,9 @@ void       fenp_model_keep_tangents(fen_model *m, int64_t length, int64_t most);
 void       fenp_model_objective(const fen_model *m, char *out, int64_t size);
 /* score, score_kind, score_rows and grid into an object; nonzero: no memory. */
 int        fenp_selection_json(json_t *out, const fenp_selection *selection);
+/* One target's weights of the prepared features (p), in place, to coefficients of the columns of
+ * the file; returns what the constant loses. */
+double     fenp_to_units_of_file(const fenp_prep *prep, double *value);
 /* "features": names, "scale", and of linear models "coefficients" and "intercept"; nonzero: no
  * memory. */
 int        fenp_coefficients_json(json_t *out, const fen_model *m);
