@@ -61,18 +61,21 @@ int64_t fenp_input_level(const fenp_input *input, const char *text)
     return -1;
 }
 
+void fenp_input_feature_name(const fenp_input *input, int64_t k, char *out, int64_t size)
+{
+    if (input->text)
+        snprintf(out, (size_t)size, "%s = %s", input->name,
+                 k < input->level_count ? input->levels[k] : "other");
+    else
+        snprintf(out, (size_t)size, "%s%s", input->name,
+                 k == !input->constant ? " is missing" : "");
+}
+
 void fenp_prep_feature_name(const fenp_prep *prep, int64_t j, char *out, int64_t size)
 {
     int64_t i = 0;
     while (i < prep->inputs && j >= fenp_input_features(&prep->input[i]))
         j -= fenp_input_features(&prep->input[i++]);
     if (size > 0) out[0] = '\0';
-    if (i == prep->inputs || j < 0) return;
-    const fenp_input *input = &prep->input[i];
-    if (input->text)
-        snprintf(out, (size_t)size, "%s = %s", input->name,
-                 j < input->level_count ? input->levels[j] : "other");
-    else
-        snprintf(out, (size_t)size, "%s%s", input->name,
-                 j == !input->constant ? " is missing" : "");
+    if (i < prep->inputs && j >= 0) fenp_input_feature_name(&prep->input[i], j, out, size);
 }

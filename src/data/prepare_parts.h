@@ -15,6 +15,8 @@ enum { FENP_LEVELS_MAX = 50 };    /* levels of a text column with a feature of t
 /* ---- the preparation itself (prepare.c, prepare_learn.c, prepare_check.c) -------------- */
 fenp_prep *fenp_prep_new(int64_t inputs, int64_t targets);     /* NULL: no memory          */
 int64_t    fenp_input_features(const fenp_input *input);
+/* Feature k among those of the input. */
+void       fenp_input_feature_name(const fenp_input *input, int64_t k, char *out, int64_t size);
 void       fenp_prep_count(fenp_prep *prep);                    /* sets prep->features      */
 /* A text as the name of the level that it may be; numbers by their shortest text. */
 int64_t    fenp_input_level(const fenp_input *input, const char *text);   /* -1: other       */
