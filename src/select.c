@@ -71,7 +71,7 @@ static void record(search *s, const column *c)
     const int64_t from = s->count, targets = s->sample->targets;
     for (int l = 0; l < count; l++) {
         s->grid[from + l] = (fenp_score){ c->kernel.par.gamma, c->points[l].lambda,
-                                          c->points[l].power, 0.0, c->errors[l] };
+                                          c->points[l].power, 0.0, c->errors[l], NAN, NAN };
     }
     for (int64_t t = 0; t < targets; t++) {
         const double unit = fenp_score_unit(s->sample, s->outputs, s->o, s->strategy->refits, t);

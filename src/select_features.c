@@ -144,7 +144,7 @@ static fen_status pick_best(fenp_job *j, const fenp_setting *points, const doubl
         }
         if (isnan(score)) score = INFINITY;
         s->grid[l] = (fenp_score){ j->chosen.kernel.par.gamma, points[l].lambda, points[l].power,
-                                   score, NAN };
+                                   score, NAN, NAN, NAN };
         if (!best || score < best->score) best = &s->grid[l];
     }
     if (!isfinite(best->score))

@@ -232,10 +232,15 @@ static int set_origin(json_t *out, const fen_model *m)
            set_text(out, "hash", hash) | set_text(out, "version", FEN_VERSION);
 }
 
+static int set_known(json_t *out, const char *key, double value)
+{
+    return isnan(value) ? 0 : set_number(out, key, value);
+}
+
 /* Of classes alone. */
 static int set_error(json_t *out, const fenp_score *of)
 {
-    return isnan(of->error) ? 0 : set_number(out, "error_rate", of->error);
+    return set_known(out, "error_rate", of->error);
 }
 
 /* The point of the table that was taken: that of the score, else the best. */
@@ -258,7 +263,9 @@ static json_t *grid(const fenp_selection *s)
         failed = set_number(point, "gamma", s->grid[i].gamma) |
                  set_number(point, "lambda", s->grid[i].lambda) |
                  set_number(point, "power", s->grid[i].power) |
-                 set_number(point, "score", s->grid[i].score) | set_error(point, &s->grid[i]);
+                 set_number(point, "score", s->grid[i].score) | set_error(point, &s->grid[i]) |
+                 set_known(point, "standard_error", s->grid[i].deviation) |
+                 set_known(point, "terms", s->grid[i].terms);
         failed |= json_array_append_new(array, point);
     }
     return unless(failed, array);

@@ -73,9 +73,7 @@ fen_status fenp_file_open(const fen_model *m, fenp_file_size size, fenp_file *fi
     vector(file, "prepare.center", inputs, file->center, 1);
     vector(file, "prepare.scale", inputs, file->scale, 1);
     matrix(file, "certificate", m->targets, FENP_CERTIFICATE_NUMBERS, file->certificate, 0);
-    matrix(file, "selection.grid", m->selection.count,
-           size.before ? FENP_SCORE_NUMBERS_BEFORE : FENP_SCORE_NUMBERS,
-           (double *)m->selection.grid, 0);
+    matrix(file, "selection.grid", m->selection.count, size.scores, (double *)m->selection.grid, 0);
     return FEN_OK;
 }
 
@@ -122,20 +120,20 @@ void fenp_file_take(fenp_file *file, const fen_model *m)
     fenp_file_take_linear(file, m);
 }
 
-/* Rows of four numbers become rows of five, from the last one on. */
-static void spread_grid(fenp_selection *s)
+/* Rows of older formats have fewer numbers; they are spread from the last one on. */
+static void spread_grid(fenp_selection *s, int64_t numbers)
 {
-    enum { FROM = FENP_SCORE_NUMBERS_BEFORE };
-    const double *four = (const double *)s->grid;
+    const double *packed = (const double *)s->grid;
     for (int64_t i = s->count - 1; i >= 0; i--) {
-        const double *at = four + FROM * i;
-        s->grid[i] = (fenp_score){ at[0], at[1], at[2], at[3], NAN };
+        const double *at = packed + numbers * i;
+        const double error = numbers > FENP_SCORE_NUMBERS_BEFORE ? at[4] : NAN;
+        s->grid[i] = (fenp_score){ at[0], at[1], at[2], at[3], error, NAN, NAN };
     }
 }
 
 void fenp_file_give(const fenp_file *file, fen_model *m)
 {
-    if (file->size.before) spread_grid(&m->selection);
+    if (file->size.scores < FENP_SCORE_NUMBERS) spread_grid(&m->selection, file->size.scores);
     for (int64_t t = 0; t < m->targets; t++)
         memcpy(&m->certificate[t], file->certificate + FENP_CERTIFICATE_NUMBERS * t,
                CERTIFICATE_BYTES);

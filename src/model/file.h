@@ -10,7 +10,8 @@
 #define FENP_FORMAT_THREE  FENP_FORMAT_FAMILY "3"    /* no penalties on coefficients: read still */
 #define FENP_FORMAT_BEFORE FENP_FORMAT_FAMILY "2"    /* no outputs, no support: read still */
 
-enum { FENP_SCORE_NUMBERS = 5, FENP_SCORE_NUMBERS_BEFORE = 4 };   /* no error rate in format 2 */
+enum { FENP_SCORE_NUMBERS = 7 };
+enum { FENP_SCORE_NUMBERS_THREE = 5, FENP_SCORE_NUMBERS_BEFORE = 4 };   /* of formats 3 and 2 */
 _Static_assert(sizeof(fenp_score) == FENP_SCORE_NUMBERS * sizeof(double),
                "the grid is an array of doubles");
 
@@ -29,6 +30,7 @@ typedef struct fenp_file_size {
     int64_t inputs, classes;     /* classes: of class_weights                           */
     int     before;              /* format 2: there are no outputs                      */
     int64_t members;             /* of all groups                                       */
+    int64_t scores;              /* numbers in a row of the selection's table           */
 } fenp_file_size;
 
 /* fill, center, scale, certificate and all behind them: copies of what a model keeps in

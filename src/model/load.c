@@ -259,7 +259,10 @@ static int is_before(const fenp_tensors *in)
 
 static int64_t score_numbers(const fenp_tensors *in)
 {
-    return is_before(in) ? FENP_SCORE_NUMBERS_BEFORE : FENP_SCORE_NUMBERS;
+    const int three = strcmp(fenp_metadata(in, "format"), FENP_FORMAT_THREE) == 0;
+    return is_before(in) ? FENP_SCORE_NUMBERS_BEFORE
+           : three       ? FENP_SCORE_NUMBERS_THREE
+                         : FENP_SCORE_NUMBERS;
 }
 
 static fen_status make_model(const fenp_tensors *in, fen_model **model, fen_error *err)
@@ -366,7 +369,8 @@ static fen_status read_model(const fenp_tensors *in, fen_model *m, fenp_file *fi
     const fenp_tensor *weights = fenp_tensor_find(in, "class_weights");
     const fenp_tensor *members = fenp_tensor_find(in, "groups.member");
     const fenp_file_size size = { fill ? fill->shape[0] : 0, weights ? weights->shape[0] : 0,
-                                  is_before(in), members ? members->shape[0] : 0 };
+                                  is_before(in), members ? members->shape[0] : 0,
+                                  score_numbers(in) };
     fen_status status = fenp_file_open(m, size, file, err);
     if (status == FEN_OK) status = check_shapes(in, file, err);
     for (int i = 0; status == FEN_OK && i < file->count; i++)

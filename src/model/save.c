@@ -174,7 +174,8 @@ fen_status fen_model_save(const fen_model *model, const char *path, fen_error *e
     fen_status status = fenp_file_open(
         model,
         (fenp_file_size){ model->prep->inputs, model->prep->class_count, 0,
-                          model->groups.start ? model->groups.start[model->groups.count] : 0 },
+                          model->groups.start ? model->groups.start[model->groups.count] : 0,
+                          FENP_SCORE_NUMBERS },
         &file, err);
     if (status != FEN_OK) return status;
     fenp_file_take(&file, model);

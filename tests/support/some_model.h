@@ -178,7 +178,8 @@ static inline fen_model *some_model(const some_kind *kind)
         m->selection = (fenp_selection){ "kfold:10", 4, 0.75, 3, fenp_new(3, sizeof(fenp_score)) };
         for (int i = 0; i < 3; i++)
             m->selection.grid[i] = (fenp_score){ 0.1 * i, 1e-3, 2, i == 2 ? INFINITY : 0.75 + i,
-                                                 m->prep->class_count ? 0.1 * i : NAN };
+                                                 m->prep->class_count ? 0.1 * i : NAN, NAN,
+                                                 NAN };
     }
     return m;
 }
