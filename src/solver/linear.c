@@ -59,14 +59,15 @@ static fen_status allocate(fenp_linear_state *s, fen_error *err)
 {
     const int64_t rows = s->rows, coefs = s->coefs, groups = s->q.groups->count;
     const int64_t copies = s->q.x->copies;
-    const int64_t doubles = 5 * rows + 2 * coefs + 4 * groups + 2 * copies;
+    const int64_t doubles = 6 * rows + 2 * coefs + 4 * groups + 2 * copies;
     double *at = fenp_new_zeroed(fenp_bytes(doubles, 1, sizeof(double)), 1);
     s->list = fenp_new(coefs, sizeof *s->list);
     s->base = at;
     if (!at || !s->list)
         return fenp_no_memory(err, fenp_bytes(doubles, 1, sizeof(double)), "the linear model");
     s->b = at + copies, s->y = s->b + copies, s->t = s->y + rows, s->u = s->t + rows;
-    s->work = s->u + rows, s->ref = s->work + rows, s->beta = s->ref + rows;
+    s->work = s->u + rows, s->ref = s->work + rows, s->bent = s->ref + rows;
+    s->beta = s->bent + rows;
     s->product = s->beta + coefs, s->at_ref = s->product + coefs, s->length = s->at_ref + groups;
     s->now = s->length + groups, s->likely = s->now + groups;
     return FEN_OK;

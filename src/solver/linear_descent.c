@@ -15,6 +15,7 @@
  * than the square. Cost: the entries of the visited columns twice a pass. */
 #include "solver/linear_parts.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@
 #include "base/linalg.h"
 #include "solver/target.h"
 
-enum { ROUNDS = 2000, PASSES = 10, DEPTH = 5, HALVINGS = 40 };
+enum { ROUNDS = 2000, PATIENCE = 30, PASSES = 10, DEPTH = 5, HALVINGS = 40 };
 static const double LEAST_CURVATURE = 1e-6;
 
 typedef struct descent {
@@ -238,7 +239,8 @@ static void place(descent *r, double length, const double *goal)
     fenp_linear_dual(s);
 }
 
-/* The farthest of 1, 1/2, 1/4 .. with a lower objective, b being the best for each; 0: none. */
+/* The farthest of 1, 1/2, 1/4 .. with an objective that is not higher, b being the best for each
+ * (the gap still falls by its root where the objective drowns in rounding errors); 0: none. */
 static int search(descent *r, double before)
 {
     fenp_linear_state *s = r->s;
@@ -249,7 +251,8 @@ static int search(descent *r, double before)
     double length = 1.0;
     for (int halving = 0; halving < HALVINGS; halving++, length *= 0.5) {
         place(r, length, goal);
-        if (fenp_linear_loss(s) + fenp_linear_penalty(s) < before) return 1;
+        const double after = fenp_linear_loss(s) + fenp_linear_penalty(s);
+        if (after <= before + 4.0 * DBL_EPSILON * fabs(before)) return 1;
     }
     place(r, 0.0, goal);
     return 0;
@@ -263,10 +266,14 @@ fen_status fenp_linear_descent(fenp_linear_state *s, double lambda, double goal,
     fenp_linear_scores(s);
     fenp_linear_dual(s);
     fen_status status = open(s, &r, err);
+    double best = INFINITY;
+    int idle = 0;
     for (int round = 0; status == FEN_OK && s->pool.size > 0 && round < ROUNDS; round++) {
         fenp_pool_slopes(s);
         const double gap = fenp_linear_pool_gap(s, lambda);
-        if (gap <= goal) break;
+        idle = gap < 0.9 * best ? 0 : idle + 1;
+        best = fmin(best, gap);
+        if (gap <= goal || idle > PATIENCE) break;
         const double before = fenp_linear_loss(s) + fenp_linear_penalty(s);
         model(&r);
         descend(&r, fmin(0.1 * gap, 0.1) * goal * before);

@@ -5,10 +5,15 @@
  * (linear_square.c) is the end of a ray along which the true objective is searched; then b is
  * found anew. Curvatures are 1e-8 of the loss's smoothness at least: rows on a straight part
  * of it would let H be singular where nothing is gained by that.
- * Convergence: quadratic once the supports agree. Steps: some 4 to 8, fewer from a neighbour.
- * Cost: n k^2 flops for H, one step; memory for another copy of the pool's columns. */
+ * H is the dear part, and old curvatures serve as long as a step with them still makes the gap
+ * four times smaller: slopes are always those of the true loss. Columns that join meanwhile get
+ * their products under the old ones.
+ * Convergence: quadratic with new curvatures once the supports agree.
+ * Cost: n k^2 flops for H, n k for a step, m^3/3 for the pivots; memory for another copy of the
+ * pool's columns. */
 #include "solver/linear_parts.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,43 +29,35 @@ static const double LEAST_CURVATURE = 1e-8;
 typedef struct newton {
     fenp_linear_state *s;
     double *scaled;      /* n x size: sqrt(h) (z - mean under h)                   */
-    double *mean;        /* size x copies: of z under h                            */
+    double *products;    /* size x (columns that joined)                           */
     double *beta;        /* k: where the step began                                */
     double *ray, *start; /* rows: scores along it, and where it begins              */
     double *shift;       /* copies: b along it                                     */
-    double *h;           /* rows                                                   */
 } newton;
 
 static fen_status open(fenp_linear_state *s, newton *r, fen_error *err)
 {
     const int64_t n = s->q.x->n, size = s->pool.size, copies = s->q.x->copies;
-    const int64_t count = n * size + 2 * size * copies + 3 * s->rows + copies;
+    const int64_t count = (n + size + copies) * size + 2 * s->rows + copies;
     const int64_t bytes = fenp_bytes(count, 1, sizeof(double));
     double *at = bytes < 0 ? NULL : fenp_new(bytes, 1);
     if (!at) return fenp_no_memory(err, bytes, "the Newton step");
     *r = (newton){ .s = s, .scaled = at };
-    r->mean = r->scaled + n * size, r->beta = r->mean + size * copies;
-    r->ray = r->beta + size * copies, r->start = r->ray + s->rows, r->h = r->start + s->rows;
-    r->shift = r->h + s->rows;
+    r->products = r->scaled + n * size, r->beta = r->products + size * size;
+    r->ray = r->beta + size * copies, r->start = r->ray + s->rows, r->shift = r->start + s->rows;
     return FEN_OK;
 }
 
 /* ---- H ------------------------------------------------------------------------------------- */
-
-static double curvature_sum(const newton *r, int64_t t)
-{
-    const double *h = r->h + t * r->s->q.x->n;
-    double sum = 0.0;
-    for (int64_t i = 0; i < r->s->q.x->n; i++) sum += h[i];
-    return sum;
-}
 
 /* Columns under the curvatures of copy t. */
 static void scale_columns(newton *r, int64_t t)
 {
     const fenp_linear_state *s = r->s;
     const int64_t n = s->q.x->n, copies = s->q.x->copies;
-    const double *h = r->h + t * n, total = curvature_sum(r, t);
+    const double *h = s->bent + t * n;
+    double total = 0.0;
+    for (int64_t i = 0; i < n; i++) total += h[i];
 #pragma omp parallel for schedule(static) if (n * s->pool.size > 1 << 15)
     for (int64_t k = 0; k < s->pool.size; k++) {
         const double *z = s->pool.z + k * n;
@@ -69,30 +66,33 @@ static void scale_columns(newton *r, int64_t t)
             for (int64_t i = 0; i < n; i++) mean += h[i] * z[i];
             mean /= total;
         }
-        r->mean[k * copies + t] = mean;
+        s->pool.centre[k * copies + t] = mean;
         for (int64_t i = 0; i < n; i++) to[i] = sqrt(h[i]) * (z[i] - mean);
     }
 }
 
-/* products: upper triangle of size x size for copy t -> H */
-static void spread(fenp_linear_state *s, int64_t t, const double *products)
+/* Products of the columns from old on with all before them, under copy t -> H */
+static void multiply(newton *r, int64_t old, int64_t t)
 {
-    fenp_pool *p = &s->pool;
-    const int64_t copies = s->q.x->copies;
-    for (int64_t j = 0; j < p->size; j++)
+    fenp_pool *p = &r->s->pool;
+    const int64_t copies = r->s->q.x->copies, n = r->s->q.x->n;
+    if (old == 0)
+        cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, (int)p->size, (int)n, 1.0, r->scaled,
+                    (int)n, 0.0, r->products, (int)p->size);
+    else
+        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)p->size, (int)(p->size - old),
+                    (int)n, 1.0, r->scaled, (int)n, r->scaled + old * n, (int)n, 0.0, r->products,
+                    (int)p->size);
+    for (int64_t j = old; j < p->size; j++)
         for (int64_t i = 0; i <= j; i++) {
             const int64_t a = i * copies + t, b = j * copies + t;
-            p->h[a * p->ld + b] = p->h[b * p->ld + a] = products[j * p->size + i];
+            p->h[a * p->ld + b] = p->h[b * p->ld + a] = r->products[(j - old) * p->size + i];
         }
 }
 
-static fen_status make_matrix(newton *r, fen_error *err)
+static void bend(fenp_linear_state *s)
 {
-    fenp_linear_state *s = r->s;
-    fenp_pool *p = &s->pool;
-    const int64_t n = s->q.x->n, bytes = fenp_bytes(p->size, p->size, sizeof(double));
-    double *products = fenp_new(bytes, 1);
-    if (!products) return fenp_no_memory(err, bytes, "the Newton step");
+    const int64_t n = s->q.x->n;
     for (int64_t t = 0; t < s->q.x->copies; t++) {
         const fenp_target q = { .loss = s->q.loss,
                                 .par = s->q.par,
@@ -101,14 +101,19 @@ static fen_status make_matrix(newton *r, fen_error *err)
                                 .n = n,
                                 .bias = s->q.bias };
         fenp_target_curvatures(&q, s->t + t * n, s->b[t], LEAST_CURVATURE * s->q.loss->smoothness,
-                               r->h + t * n);
-        scale_columns(r, t);
-        cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, (int)p->size, (int)n, 1.0, r->scaled,
-                    (int)n, 0.0, products, (int)p->size);
-        spread(s, t, products);
+                               s->bent + t * n);
     }
-    free(products);
-    return FEN_OK;
+    s->pool.shaped = 0;
+}
+
+static void make_matrix(newton *r)
+{
+    fenp_pool *p = &r->s->pool;
+    for (int64_t t = 0; p->shaped < p->size && t < r->s->q.x->copies; t++) {
+        scale_columns(r, t);
+        multiply(r, p->shaped, t);
+    }
+    p->shaped = p->size;
 }
 
 /* ---- along the ray --------------------------------------------------------------------------- */
@@ -125,7 +130,7 @@ static void aim(newton *r)
     for (int64_t i = 0; i < s->rows; i++) r->ray[i] = s->t[i] - r->start[i];
     for (int64_t t = 0; t < copies; t++) r->shift[t] = 0.0;
     for (int64_t i = 0; s->q.bias && i < k; i++)
-        r->shift[i % copies] -= (r->mean[i] + p->mean[i / copies]) * (p->beta[i] - r->beta[i]);
+        r->shift[i % copies] -= (p->centre[i] + p->mean[i / copies]) * (p->beta[i] - r->beta[i]);
 }
 
 static double objective(newton *r, double length, const double *goal)
@@ -145,12 +150,13 @@ static int search(newton *r, double before, double promised, double *goal)
     fenp_linear_state *s = r->s;
     fenp_pool *p = &s->pool;
     const int64_t copies = s->q.x->copies;
+    const double fuzz = 4.0 * DBL_EPSILON * fabs(before);
     double length = 1.0, at = 0.0;
     memcpy(goal, p->beta, (size_t)(p->size * copies) * sizeof *goal);
     for (int halving = 0; halving < HALVINGS; halving++, length *= 0.5) {
         for (int64_t t = 0; t < copies; t++) s->b[t] += (length - at) * r->shift[t];
         at = length;
-        if (objective(r, length, goal) <= before + 1e-4 * length * promised) return 1;
+        if (objective(r, length, goal) <= before + 1e-4 * length * promised + fuzz) return 1;
     }
     for (int64_t t = 0; t < copies; t++) s->b[t] -= at * r->shift[t];
     objective(r, 0.0, goal);
@@ -169,8 +175,8 @@ static int step(newton *r, double tolerance, double *goal, const fenp_task *task
     const double penalty = fenp_linear_penalty(s), before = fenp_linear_loss(s) + penalty;
     memcpy(r->beta, p->beta, (size_t)k * sizeof *r->beta);
     memcpy(goal, p->g, (size_t)k * sizeof *goal);
-    *status = make_matrix(r, err);
-    if (*status == FEN_OK) *status = fenp_linear_quadratic(s, tolerance, task, err);
+    make_matrix(r);
+    *status = fenp_linear_quadratic(s, tolerance, task, err);
     if (*status != FEN_OK) return 0;
     double promised = fenp_linear_penalty(s) - penalty;
     for (int64_t i = 0; i < k; i++) promised += goal[i] * (p->beta[i] - r->beta[i]);
@@ -181,33 +187,40 @@ static int step(newton *r, double tolerance, double *goal, const fenp_task *task
     return 0;
 }
 
+/* What a slope may be off at the end of a step, the gap being what it is. */
+static double precision(const fenp_linear_state *s, double gap)
+{
+    const fenp_pool *p = &s->pool;
+    double least = INFINITY, steepest = 0.0;
+    for (int64_t g = 0; g < p->groups; g++)
+        if (p->l[g] > 0.0) least = fmin(least, p->l[g]);
+    for (int64_t k = 0; k < p->size * s->q.x->copies; k++) steepest = fmax(steepest, fabs(p->g[k]));
+    return fmax(fmin(0.1 * gap, 0.01) * fmin(least, steepest), 1e-15 * steepest);
+}
+
 fen_status fenp_linear_newton(fenp_linear_state *s, double lambda, double goal,
                               const fenp_task *task, fen_error *err)
 {
-    fenp_pool *p = &s->pool;
     newton r;
-    fen_status status = FEN_OK;
     fenp_pool_price(s, lambda);
     fenp_linear_scores(s);
     fenp_linear_dual(s);
-    if (p->size == 0) return FEN_OK;
-    double *kept = p->work + 11 * p->ld;
-    status = open(s, &r, err);
+    if (s->pool.size == 0) return FEN_OK;
+    fen_status status = open(s, &r, err);
     if (status != FEN_OK) return status;
+    double *kept = s->pool.work + 11 * s->pool.ld, before = INFINITY;
+    int fresh = 0;
     for (int n = 0; n < STEPS && status == FEN_OK; n++) {
         fenp_pool_slopes(s);
         const double gap = fenp_linear_pool_gap(s, lambda);
         if (gap <= goal) break;
-        double least = INFINITY, steepest = 0.0;
-        for (int64_t g = 0; g < p->groups; g++)
-            if (p->l[g] > 0.0) least = fmin(least, p->l[g]);
-        for (int64_t k = 0; k < p->size * s->q.x->copies; k++)
-            steepest = fmax(steepest, fabs(p->g[k]));
-        const double share = fmin(0.1 * gap, 0.01);
-        const double tolerance = fmax(share * fmin(least, steepest), 1e-15 * steepest);
-        const int moved = step(&r, tolerance, kept, task, &status, err);
+        fresh = s->pool.shaped == 0 || gap > 0.25 * before;
+        if (fresh) bend(s);
+        before = gap;
+        const int moved = step(&r, precision(s, gap), kept, task, &status, err);
         fenp_linear_dual(s);
-        if (!moved) break;
+        if (!moved && fresh) break;
+        if (!moved) before = 0.0; /* new curvatures next */
     }
     fenp_pool_slopes(s);
     free(r.scaled);

@@ -16,6 +16,8 @@ typedef struct fenp_pool {
     double *h;                 /* ld x ld: 2 Z'WZ (square loss) or Z'diag(v'')Z; NULL:
                                   nobody asked for it                                    */
     double *a;                 /* ld: 2 Z'Wy, square loss                                */
+    int64_t shaped;            /* features whose products under state->bent are in h      */
+    double *centre;            /* ld: mean of z under them                               */
     double *beta, *g;          /* ld: coefficients; slopes of the loss, -x_k'u            */
     int64_t groups;            /* of the pool's coefficients                             */
     int64_t *start, *group;    /* ld + 1: their members; ld: which of all groups          */
@@ -39,6 +41,7 @@ struct fenp_linear_state {
     double *beta, *b;          /* coefs, copies (from base on): the current solution      */
     double *t, *u;             /* rows: scores without b, dual vector                    */
     double *work;              /* rows                                                   */
+    double *bent;              /* rows: curvatures that pool.h was made with (Newton)     */
     double *ref;               /* rows: u when all products were made last               */
     double *at_ref;            /* groups: ||x_g'ref||                                    */
     double *length;            /* groups: at least the norm of x_g                       */

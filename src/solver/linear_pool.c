@@ -23,7 +23,8 @@ enum { FIRST_ROOM = 64 };
 void fenp_pool_close(fenp_pool *p)
 {
     free(p->feature), free(p->place), free(p->mean), free(p->z), free(p->h), free(p->a);
-    free(p->beta), free(p->g), free(p->start), free(p->group), free(p->l), free(p->d);
+    free(p->centre), free(p->beta), free(p->g), free(p->start), free(p->group), free(p->l),
+        free(p->d);
     free(p->factor), free(p->work), free(p->who);
     *p = (fenp_pool){ 0 };
 }
@@ -85,11 +86,11 @@ static fen_status make_room(fenp_linear_state *s, int64_t more, fen_error *err)
     if (room > s->q.x->p) room = s->q.x->p;
     const int64_t ld = room * s->q.x->copies, column = fenp_bytes(s->q.x->n, room, REAL);
     int failed = grow((void **)&p->feature, room, WHOLE) || grow((void **)&p->mean, room, REAL) ||
-                 grow((void **)&p->a, ld, REAL) || grow((void **)&p->beta, ld, REAL) ||
-                 grow((void **)&p->g, ld, REAL) || grow((void **)&p->start, ld + 1, WHOLE) ||
-                 grow((void **)&p->group, ld, WHOLE) || grow((void **)&p->l, ld, REAL) ||
-                 grow((void **)&p->d, ld, REAL) || grow((void **)&p->work, WORK * ld, REAL) ||
-                 grow((void **)&p->who, ld, WHOLE);
+                 grow((void **)&p->a, ld, REAL) || grow((void **)&p->centre, ld, REAL) ||
+                 grow((void **)&p->beta, ld, REAL) || grow((void **)&p->g, ld, REAL) ||
+                 grow((void **)&p->start, ld + 1, WHOLE) || grow((void **)&p->group, ld, WHOLE) ||
+                 grow((void **)&p->l, ld, REAL) || grow((void **)&p->d, ld, REAL) ||
+                 grow((void **)&p->work, WORK * ld, REAL) || grow((void **)&p->who, ld, WHOLE);
     if (!failed && has_columns(s)) failed = column < 0 || grow((void **)&p->z, column, 1);
     if (!failed && has_matrix(s)) failed = grow_matrix(p, ld);
     if (failed) return fenp_no_memory(err, fenp_bytes(2 * ld, ld, REAL), "the working set");
@@ -242,7 +243,7 @@ void fenp_pool_clear(fenp_linear_state *s)
 {
     fenp_pool *p = &s->pool;
     for (int64_t k = 0; k < p->size; k++) p->place[p->feature[k]] = -1;
-    p->size = p->groups = 0;
+    p->size = p->groups = p->shaped = 0;
     if (p->h) memset(p->h, 0, (size_t)(p->ld * p->ld) * sizeof *p->h);
 }
 
