@@ -59,7 +59,7 @@ static fen_status allocate(fenp_linear_state *s, fen_error *err)
 {
     const int64_t rows = s->rows, coefs = s->coefs, groups = s->q.groups->count;
     const int64_t copies = s->q.x->copies;
-    const int64_t doubles = 6 * rows + 2 * coefs + 4 * groups + 2 * copies;
+    const int64_t doubles = 6 * rows + 3 * coefs + 4 * groups + 2 * copies;
     double *at = fenp_new_zeroed(fenp_bytes(doubles, 1, sizeof(double)), 1);
     s->list = fenp_new(coefs, sizeof *s->list);
     s->base = at;
@@ -70,6 +70,7 @@ static fen_status allocate(fenp_linear_state *s, fen_error *err)
     s->beta = s->bent + rows;
     s->product = s->beta + coefs, s->at_ref = s->product + coefs, s->length = s->at_ref + groups;
     s->now = s->length + groups, s->likely = s->now + groups;
+    s->middle = s->likely + groups;
     return FEN_OK;
 }
 
@@ -77,6 +78,8 @@ static fen_status allocate(fenp_linear_state *s, fen_error *err)
 static void shift_labels(fenp_linear_state *s)
 {
     const int64_t n = s->q.x->n;
+    s->alike = 1;
+    for (int64_t i = 0; i < s->rows; i++) s->alike = s->alike && s->q.w[i] == s->q.w[0];
     for (int64_t t = 0; t < s->q.x->copies; t++) {
         const double *y = s->q.y + t * n, *w = s->q.w + t * n;
         long double sum = 0.0L, weight = 0.0L;
@@ -91,7 +94,7 @@ static void shift_labels(fenp_linear_state *s)
 }
 
 /* ||x_j||^2 over the rows; with a bias, where sum u = 0, of the column less its mean. */
-static double squared_length(const fenp_linear_state *s, int64_t j)
+static double squared_length(fenp_linear_state *s, int64_t j)
 {
     const fenp_design *x = s->q.x;
     const int64_t from = x->dense ? j * x->n : x->start[j];
@@ -100,6 +103,7 @@ static double squared_length(const fenp_linear_state *s, int64_t j)
     double sum = 0.0, square = 0.0;
     for (int64_t e = from; e < to; e++) sum += value[e];
     const double mean = s->q.bias && x->n > 0 ? sum / (double)x->n : 0.0;
+    s->middle[j] = mean;
     for (int64_t e = from; e < to; e++) square += (value[e] - mean) * (value[e] - mean);
     return square + (double)(x->n - (to - from)) * mean * mean;
 }
@@ -359,16 +363,6 @@ static fen_status add_free(fenp_linear_state *s, fen_error *err)
     return status;
 }
 
-static fen_status add_all(fenp_linear_state *s, fen_error *err)
-{
-    int64_t *groups = fenp_new(s->q.groups->count, sizeof *groups);
-    if (!groups) return fenp_no_memory(err, 0, "the linear model");
-    for (int64_t i = 0; i < s->q.groups->count; i++) groups[i] = i;
-    const fen_status status = fenp_pool_add(s, groups, s->q.groups->count, err);
-    free(groups);
-    return status;
-}
-
 /* The best model without penalised coefficients, and lambda_max from its slopes. */
 static fen_status solve_null(fenp_linear_state *s, const fenp_task *task, fen_error *err)
 {
@@ -401,10 +395,8 @@ fen_status fenp_linear_begin(const fenp_linear *problem, fenp_linear_state **out
         status = solve_null(s, task, err);
     }
     if (status == FEN_OK && s->square && !s->descends && x->dense && x->p <= x->n &&
-        s->coefs <= WHOLE_MOST && s->largest > 0.0) {
-        status = add_all(s, err);
-        s->whole = 1;
-    }
+        s->coefs <= WHOLE_MOST && s->largest > 0.0)
+        status = fenp_pool_add_all(s, err);
     if (status == FEN_OK)
         *out = s;
     else

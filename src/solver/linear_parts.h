@@ -33,6 +33,8 @@ struct fenp_linear_state {
     int square, whole;         /* whole: all features are in the pool, and H says it all  */
     int descends;              /* coordinate descent instead of a Gram matrix            */
     double weight_sum;         /* of one copy                                            */
+    int alike;                 /* all rows weigh alike                                   */
+    double *middle;            /* p: means of the columns, all rows alike                */
     double *base;              /* copies: taken off the labels of residual losses         */
     double *y;                 /* rows: labels less base                                 */
     double null;               /* loss with all penalised coefficients 0                 */
@@ -67,6 +69,8 @@ void       fenp_pool_close(fenp_pool *pool);
 /* The features of these groups join; those that are in already stay. */
 fen_status fenp_pool_add(fenp_linear_state *s, const int64_t *groups, int64_t count,
                          fen_error *err);
+/* All features, into an empty pool or to those without a price; whole from then on. */
+fen_status fenp_pool_add_all(fenp_linear_state *s, fen_error *err);
 /* Everybody leaves. */
 void       fenp_pool_clear(fenp_linear_state *s);
 /* beta of the pool from, and to, that of the state. */

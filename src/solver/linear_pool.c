@@ -9,6 +9,7 @@
  * Cost: 2 n m k flops for m columns that join k others. Arrays double when they are full. */
 #include "solver/linear_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,10 +46,11 @@ static int has_matrix(const fenp_linear_state *s)
     return !s->descends && (s->square || s->q.loss->curvature);
 }
 
-/* Sparse columns are copied where Newton's method will scale them all. */
+/* Sparse columns are copied where Newton's method will scale them all; nobody needs copies where
+ * the matrix says it all. */
 static int has_columns(const fenp_linear_state *s)
 {
-    return has_matrix(s) && (s->q.x->dense || !s->square);
+    return has_matrix(s) && !s->whole && (s->q.x->dense || !s->square);
 }
 
 static int grow(void **array, int64_t count, int64_t size)
@@ -106,6 +108,7 @@ static double weighted_mean(const fenp_linear_state *s, int64_t j)
     const double *w = s->q.w;
     double sum = 0.0;
     if (!s->q.bias) return 0.0;
+    if (s->alike) return s->middle[j];
     if (x->dense)
         for (int64_t i = 0; i < x->n; i++) sum += w[i] * x->dense[j * x->n + i];
     else
@@ -136,30 +139,35 @@ static void set_pair(fenp_linear_state *s, int64_t i, int64_t j, double value)
     }
 }
 
-/* Products of the columns from old on with all: 2 Z'WZ_new. */
+/* Columns times a factor per row. */
+static void weigh(const double *factor, int64_t n, int64_t columns, const double *from, double *to)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t k = 0; k < columns; k++)
+        for (int64_t i = 0; i < n; i++) to[k * n + i] = factor[i] * from[k * n + i];
+}
+
+/* Products of the columns from old on with all: 2 Z'WZ_new. The first ones of all are a square
+ * of the columns times sqrt(2 w): half the flops. */
 static fen_status multiply_dense(fenp_linear_state *s, int64_t old, fen_error *err)
 {
     fenp_pool *p = &s->pool;
-    const int64_t n = s->q.x->n, fresh = p->size - old;
-    const double *w = s->q.w;
-    double *weighted = fenp_new(fenp_bytes(n, fresh, sizeof(double)), 1);
-    double *products = fenp_new(fenp_bytes(p->size, fresh, sizeof(double)), 1);
-    const int failed = !weighted || !products;
-    if (!failed) {
-#pragma omp parallel for schedule(static)
-        for (int64_t k = 0; k < fresh; k++)
-            for (int64_t i = 0; i < n; i++)
-                weighted[k * n + i] = 2.0 * w[i] * p->z[(old + k) * n + i];
-        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)p->size, (int)fresh, (int)n, 1.0,
-                    p->z, (int)n, weighted, (int)n, 0.0, products, (int)p->size);
-        for (int64_t k = 0; k < fresh; k++)
-            for (int64_t i = 0; i <= old + k; i++)
-                set_pair(s, i, old + k, products[k * p->size + i]);
-    }
-    free(weighted), free(products);
-    return failed ? fenp_no_memory(err, fenp_bytes(n + p->size, fresh, sizeof(double)),
-                                   "the working set")
-                  : FEN_OK;
+    const int64_t n = s->q.x->n, fresh = p->size - old, size = p->size;
+    const int64_t bytes = fenp_bytes(n + size, fresh, sizeof(double));
+    double *weighted = fenp_new(bytes, 1), *products = weighted ? weighted + n * fresh : NULL;
+    if (!weighted) return fenp_no_memory(err, bytes, "the working set");
+    for (int64_t i = 0; i < n; i++) s->work[i] = old > 0 ? 2.0 * s->q.w[i] : sqrt(2.0 * s->q.w[i]);
+    weigh(s->work, n, fresh, p->z + old * n, weighted);
+    if (old > 0)
+        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)size, (int)fresh, (int)n, 1.0,
+                    p->z, (int)n, weighted, (int)n, 0.0, products, (int)size);
+    else
+        cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, (int)size, (int)n, 1.0, weighted, (int)n,
+                    0.0, products, (int)size);
+    for (int64_t k = 0; k < fresh; k++)
+        for (int64_t i = 0; i <= old + k; i++) set_pair(s, i, old + k, products[k * size + i]);
+    free(weighted);
+    return FEN_OK;
 }
 
 static void multiply_sparse(fenp_linear_state *s, int64_t old)
@@ -236,6 +244,57 @@ fen_status fenp_pool_add(fenp_linear_state *s, const int64_t *groups, int64_t co
     else
         multiply_sparse(s, old);
     if (status == FEN_OK) multiply_labels(s, old);
+    return status;
+}
+
+/* Do the rows weigh alike, and are the columns centred as they are? Then their products need no
+ * copy: 2 w X'X, less what is left of the means. */
+static int is_plain(const fenp_linear_state *s)
+{
+    const fenp_design *x = s->q.x;
+    for (int64_t k = 0; s->alike && k < x->p; k++) {
+        const double deviation = s->length[k] / sqrt((double)x->n);
+        if (!(fabs(s->pool.mean[k]) <= 1e-3 * deviation)) return 0;
+    }
+    return s->alike;
+}
+
+static void multiply_plain(fenp_linear_state *s)
+{
+    const fenp_design *x = s->q.x;
+    fenp_pool *p = &s->pool;
+    cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, (int)x->p, (int)x->n, 2.0 * s->q.w[0],
+                x->dense, (int)x->n, 0.0, p->h, (int)p->ld);
+    for (int64_t j = 0; j < x->p; j++)
+        for (int64_t i = 0; i <= j; i++)
+            set_pair(s, i, j, p->h[j * p->ld + i] - 2.0 * s->weight_sum * p->mean[i] * p->mean[j]);
+}
+
+fen_status fenp_pool_add_all(fenp_linear_state *s, fen_error *err)
+{
+    fenp_pool *p = &s->pool;
+    const int64_t count = s->q.groups->count;
+    s->whole = 1;
+    if (!s->q.groups->start && s->q.x->copies == 1 && p->size == 0) {
+        fen_status status = make_room(s, s->q.x->p, err);
+        if (status != FEN_OK) return status;
+        for (int64_t g = 0; g < count; g++) join(s, g);
+        memset(p->beta, 0, (size_t)p->size * sizeof *p->beta);
+        if (is_plain(s)) {
+            multiply_plain(s);
+            multiply_labels(s, 0);
+            return FEN_OK;
+        }
+        fenp_pool_clear(s);
+        p->room = p->ld = 0; /* columns of their own are needed after all */
+    }
+    s->whole = 0;
+    int64_t *groups = fenp_new(count, sizeof *groups);
+    if (!groups) return fenp_no_memory(err, count * (int64_t)sizeof *groups, "the linear model");
+    for (int64_t i = 0; i < count; i++) groups[i] = i;
+    const fen_status status = fenp_pool_add(s, groups, count, err);
+    free(groups);
+    s->whole = 1;
     return status;
 }
 
