@@ -86,7 +86,7 @@ static void print_one(const listing *l, const json_t *model, size_t shown)
     const int range = strcmp(json_text_at(model, "scale"), "range") == 0;
     char group[256];
     printf("%-*s%-*s %*s", LABEL_WIDTH, "Coefficients", NAME, "", NUMBER, "value");
-    if (l->scaled) printf(" %*s", NUMBER, range ? "over its range" : "standardised");
+    if (l->scaled) printf(" %*s", NUMBER, range ? "over range" : "standardised");
     printf("%s\n", l->groups ? "  group" : "");
     for (size_t j = 0; j < shown; j++) {
         const json_t *json = l->at[j].json;
