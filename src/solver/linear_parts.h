@@ -100,6 +100,14 @@ fen_status fenp_linear_pieces(fenp_linear_state *s, double lambda, double goal,
 fen_status fenp_linear_descent(fenp_linear_state *s, double lambda, double goal,
                                const fenp_task *task, fen_error *err);
 
+/* ---- linear_outside.c ---- */
+int  fenp_pool_has(const fenp_linear_state *s, int64_t group);
+/* Of the groups outside: the largest ||x_g'u|| / (lambda a_g mix), and what mix < 1 makes of those
+ * beyond 1. now becomes exact where it matters at lambda. */
+typedef struct fenp_linear_outside { double ratio, excess; } fenp_linear_outside;
+fenp_linear_outside fenp_linear_look(fenp_linear_state *s, double lambda);
+void fenp_linear_look_at_all(fenp_linear_state *s);   /* u becomes ref */
+
 /* ---- linear_gap.c ---- */
 /* t = X beta of the pool, without b */
 void   fenp_linear_scores(fenp_linear_state *s);
@@ -110,7 +118,6 @@ double fenp_linear_penalty(const fenp_linear_state *s);         /* of the pool's
 /* Largest ||x_g'u|| / l_g of the pool's groups; l_g = 0 does not count. */
 double fenp_linear_steepest(const fenp_linear_state *s);
 /* Loss, P, D and relative gap with that and with what is outside: ratio, excess (mix < 1). */
-typedef struct fenp_linear_outside { double ratio, excess; } fenp_linear_outside;
 void   fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside out,
                           fenp_linear_point *point);
 /* Relative gap of the pool's own problem; coefficients without a price count by what they could
