@@ -85,6 +85,10 @@ fen_status fenp_noise_level(const fenp_sample *sample, int64_t target, int squar
 {
     fenp_sample *part = NULL;
     fen_status status = FEN_OK;
+    if (!sample->x)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "the epsilon of auto comes from distances between rows, which sparse "
+                         "columns do not have; write it as a number");
     if (sample->n > ROWS_MAX) status = fenp_sample_part(sample, ROWS_MAX, seed, square, &part, err);
     if (!status) status = level_of(part ? part : sample, target, square, sigma, err);
     fenp_sample_free(part);

@@ -21,15 +21,17 @@ fenp_prep *fenp_prep_new(int64_t inputs, int64_t targets)
     return prep;
 }
 
+void fenp_input_clear(fenp_input *input)
+{
+    for (int64_t k = 0; k < input->level_count; k++) free(input->levels[k]);
+    free(input->levels);
+    free(input->name);
+}
+
 void fenp_prep_free(fenp_prep *prep)
 {
     if (!prep) return;
-    for (int64_t i = 0; i < prep->inputs; i++) {
-        fenp_input *input = &prep->input[i];
-        for (int64_t k = 0; k < input->level_count; k++) free(input->levels[k]);
-        free(input->levels);
-        free(input->name);
-    }
+    for (int64_t i = 0; i < prep->inputs; i++) fenp_input_clear(&prep->input[i]);
     for (int64_t t = 0; t < prep->targets; t++) free(prep->target[t]);
     for (int64_t k = 0; k < prep->class_count; k++) free(prep->classes[k]);
     free(prep->classes);

@@ -62,6 +62,8 @@ typedef struct fenp_prep {
 /* Resolves target and weights, drops rows without a target or weight, learns, applies. */
 fen_status fenp_prep_learn(const fen_table *table, const fen_options *o,
                            fenp_prep **prep, fenp_sample **sample, fen_error *err);
+/* Sparse tables stay sparse under penalties on the coefficients of a linear model: the sample
+ * is by columns then. The other samples below are dense but where it is said. */
 /* The sample that a table makes under a learned preparation (verify). */
 fen_status fenp_prep_sample(const fenp_prep *prep, const fen_table *table,
                             fenp_sample **sample, fen_error *err);
@@ -70,6 +72,16 @@ fen_status fenp_prep_check(const fenp_prep *prep, const fen_table *table, int *a
                            fen_error *err);
 /* The same of every input of a, which b may have in another order and among others. */
 int        fenp_prep_agree(const fenp_prep *a, const fenp_prep *b);
+/* Inputs of which no feature is wanted (prep->features flags) go, and the others move up: for
+ * sparse inputs, whose absent columns are zeros. One that has a feature always stays. */
+void       fenp_prep_keep(fenp_prep *prep, const char *wanted);
+/* The preparation that kept was before, with all inputs, learned anew from the training table;
+ * of a sparse table the sample is by columns. */
+fen_status fenp_prep_whole(const fenp_prep *kept, const fen_table *table, fenp_prep **whole,
+                           fenp_sample **sample, fen_error *err);
+/* place[j]: which feature of whole is feature j of kept; 0: not all are there, or they are not
+ * prepared in the same way. */
+int        fenp_prep_places(const fenp_prep *kept, const fenp_prep *whole, int64_t *place);
 /* Raw rows -> features: x is table->rows x prep->features. Columns by name; a missing
  * one is an error that names it. */
 fen_status fenp_prep_apply(const fenp_prep *prep, const fen_table *table, double *x,

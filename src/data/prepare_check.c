@@ -25,14 +25,9 @@ static int copy_classes(const fenp_prep *prep, fenp_prep *copy)
     return 0;
 }
 
-fenp_prep *fenp_prep_unlearned(const fenp_prep *prep)
+/* Everything but the inputs, of which copy has the names; missing: it has not even those. */
+static fenp_prep *copy_roles(const fenp_prep *prep, fenp_prep *copy, int missing)
 {
-    fenp_prep *copy = fenp_prep_new(prep->inputs, prep->targets);
-    int missing = !copy;
-    for (int64_t j = 0; !missing && j < prep->inputs; j++) {
-        copy->input[j].text = prep->input[j].text;
-        missing = !(copy->input[j].name = fenp_strdup(prep->input[j].name));
-    }
     for (int64_t t = 0; !missing && t < prep->targets; t++)
         missing = !(copy->target[t] = fenp_strdup(prep->target[t]));
     missing = missing || copy_classes(prep, copy) != 0;
@@ -44,6 +39,40 @@ fenp_prep *fenp_prep_unlearned(const fenp_prep *prep)
     copy->sparse = prep->sparse;
     memcpy(copy->scaling, prep->scaling, sizeof copy->scaling);
     return copy;
+}
+
+fenp_prep *fenp_prep_unlearned(const fenp_prep *prep)
+{
+    fenp_prep *copy = fenp_prep_new(prep->inputs, prep->targets);
+    int missing = !copy;
+    for (int64_t j = 0; !missing && j < prep->inputs; j++) {
+        copy->input[j].text = prep->input[j].text;
+        missing = !(copy->input[j].name = fenp_strdup(prep->input[j].name));
+    }
+    return copy_roles(prep, copy, missing);
+}
+
+/* Whether a column is a target or holds the weights. */
+static int has_role(const fenp_prep *prep, const char *name)
+{
+    int64_t t = 0;
+    while (t < prep->targets && strcmp(prep->target[t], name) != 0) t++;
+    return t < prep->targets || (prep->weights && strcmp(prep->weights, name) == 0);
+}
+
+fenp_prep *fenp_prep_unlearned_of(const fenp_prep *prep, const fen_table *table)
+{
+    int64_t inputs = 0;
+    for (int64_t j = 0; j < table->cols; j++) inputs += !has_role(prep, table->column[j].name);
+    fenp_prep *copy = fenp_prep_new(inputs, prep->targets);
+    int missing = !copy;
+    for (int64_t j = 0, i = 0; !missing && j < table->cols; j++) {
+        const fenp_column *column = &table->column[j];
+        if (has_role(prep, column->name)) continue;
+        copy->input[i].text = column->text;
+        missing = !(copy->input[i++].name = fenp_strdup(column->name));
+    }
+    return copy_roles(prep, copy, missing);
 }
 
 static int near(double a, double b) { return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)); }
@@ -60,11 +89,11 @@ static int same_input(const fenp_input *a, const fenp_input *b)
            fabs(a->center - b->center) <= 1e-9 * fmax(unit, fabs(b->center));
 }
 
-/* The place of name in prep, which is next more often than not; -1: nowhere. */
-static int64_t find_input(const fenp_prep *prep, const char *name, int64_t next)
+int64_t fenp_prep_find(const fenp_prep *prep, const char *name, int64_t next)
 {
-    if (next < prep->inputs && strcmp(prep->input[next].name, name) == 0) return next;
-    for (int64_t j = 0; j < prep->inputs; j++)
+    for (int64_t j = next; j < prep->inputs; j++)
+        if (strcmp(prep->input[j].name, name) == 0) return j;
+    for (int64_t j = 0; j < next && j < prep->inputs; j++)
         if (strcmp(prep->input[j].name, name) == 0) return j;
     return -1;
 }
@@ -80,7 +109,7 @@ int fenp_prep_agree(const fenp_prep *a, const fenp_prep *b)
     for (int64_t k = 0; agree && k < a->class_count; k++)
         agree = strcmp(a->classes[k], b->classes[k]) == 0;
     for (int64_t i = 0, j = -1; agree && i < a->inputs; i++) {
-        j = find_input(b, a->input[i].name, j + 1);
+        j = fenp_prep_find(b, a->input[i].name, j + 1);
         agree = j >= 0 && same_input(&a->input[i], &b->input[j]);
     }
     return agree;

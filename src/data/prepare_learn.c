@@ -272,12 +272,19 @@ fen_status fenp_prep_finish(fenp_prep *prep, const char *title, fen_error *err)
                      prep->input[0].name, prep->inputs > 1 ? " and the others, are" : ", is");
 }
 
-static fen_status check_memory(const fenp_prep *prep, int64_t rows, const fen_options *o,
+static fen_status check_memory(const fenp_prep *prep, const fenp_block *block, const fen_options *o,
                                fen_error *err)
 {
-    int64_t bytes = fenp_bytes(rows, prep->features, sizeof(double));
+    int64_t bytes = block->by_columns ? fenp_column_bytes(prep, block)
+                                      : fenp_bytes(block->rows->n, prep->features, sizeof(double));
     int64_t limit = o->memory_limit_bytes > 0 ? o->memory_limit_bytes : fenp_memory_available();
     return bytes < 0 || bytes > limit ? fenp_no_memory(err, bytes, "the prepared inputs") : FEN_OK;
+}
+
+/* A linear model with a penalty on its coefficients takes sparse rows as they are. */
+static int stays_sparse(const fen_table *table, const fen_options *o)
+{
+    return table->start && fenp_on_coefficients(o) && fenp_kernel_of(o)->linear;
 }
 
 static fen_status learn(fenp_prep *prep, fenp_block *block, const fen_options *o,
@@ -290,7 +297,7 @@ static fen_status learn(fenp_prep *prep, fenp_block *block, const fen_options *o
     status = prep->precomputed ? start_precomputed(prep, block, err)
                                : fenp_learn_inputs(prep, block, err);
     if (status == FEN_OK) status = fenp_prep_finish(prep, title, err);
-    if (status == FEN_OK) status = check_memory(prep, block->rows->n, o, err);
+    if (status == FEN_OK) status = check_memory(prep, block, o, err);
     if (status == FEN_OK) status = fenp_block_sample(prep, block, sample, err);
     if (status != FEN_OK || !prep->precomputed) return status;
     return check_symmetric(table, block->pick, *sample, err);
@@ -305,6 +312,7 @@ fen_status fenp_prep_learn(const fen_table *table, const fen_options *o, fenp_pr
     fen_status status = fenp_prep_start(table, o, &made, err);
     if (status == FEN_OK) status = fenp_prep_find_classes(made, table, o, err);
     if (status == FEN_OK) status = fenp_block_open(made, table, &block, err);
+    block.by_columns = stays_sparse(table, o);
     if (status == FEN_OK) status = learn(made, &block, o, &rows, err);
     fenp_block_close(&block);
     if (status != FEN_OK) {

@@ -14,16 +14,21 @@ enum { FENP_LEVELS_MAX = 50 };    /* levels of a text column with a feature of t
 
 /* ---- the preparation itself (prepare.c, prepare_learn.c, prepare_check.c) -------------- */
 fenp_prep *fenp_prep_new(int64_t inputs, int64_t targets);     /* NULL: no memory          */
+void       fenp_input_clear(fenp_input *input);                 /* what it holds            */
 int64_t    fenp_input_features(const fenp_input *input);
 /* Feature k among those of the input. */
 void       fenp_input_feature_name(const fenp_input *input, int64_t k, char *out, int64_t size);
 void       fenp_prep_count(fenp_prep *prep);                    /* sets prep->features      */
 /* A text as the name of the level that it may be; numbers by their shortest text. */
 int64_t    fenp_input_level(const fenp_input *input, const char *text);   /* -1: other       */
+/* The input of that name, looked for from next on and then before it; -1: there is none. */
+int64_t    fenp_prep_find(const fenp_prep *prep, const char *name, int64_t next);
 /* Which column is what, with nothing learned about it. */
 fen_status fenp_prep_start(const fen_table *table, const fen_options *o, fenp_prep **prep,
                            fen_error *err);
 fenp_prep *fenp_prep_unlearned(const fenp_prep *prep);          /* NULL: no memory          */
+/* The same with all columns of the table as inputs that are nothing else. */
+fenp_prep *fenp_prep_unlearned_of(const fenp_prep *prep, const fen_table *table);
 /* A copy of a name that a model file can hold; title: of the file, for the sentence. */
 fen_status fenp_copy_name(const char *title, const char *name, char **out, fen_error *err);
 /* Counts the features; there must be some, under names that a model file can hold. */
@@ -59,13 +64,14 @@ void       fenp_class_codes_free(fenp_codes *codes);
 /* The class of a cell; NaN: missing, -1: training had no such label. */
 double     fenp_class_code(const fenp_codes *codes, double cell);
 
-/* ---- rows (prepare_sample.c, prepare_apply.c) ------------------------------------------- */
+/* ---- rows (prepare_sample.c, prepare_columns.c, prepare_apply.c) ------------------------ */
 /* The rows of a table that have a target and a positive weight; there may be none. */
 typedef struct fenp_block {
     fenp_binding binding;
     int64_t     *input_of;        /* column -> input; -1: none                            */
     int64_t     *pick;            /* their numbers in the table                           */
     fenp_sample *rows;            /* y, w as written, weight_sum and counts; no x         */
+    int          by_columns;      /* features of sparse rows are wanted sparse, by columns */
 } fenp_block;
 fen_status fenp_block_open(const fenp_prep *prep, const fen_table *table, fenp_block *out,
                            fen_error *err);
@@ -80,6 +86,10 @@ fen_status fenp_block_features(const fenp_prep *prep, fenp_block *block, fenp_sa
 /* The same with the hash and with weights of sum 1. */
 fen_status fenp_block_sample(const fenp_prep *prep, fenp_block *block, fenp_sample **out,
                              fen_error *err);
+/* What the sparse features of a block take. */
+int64_t    fenp_column_bytes(const fenp_prep *prep, const fenp_block *block);
+/* Those features, into start, row and value of block->rows. */
+fen_status fenp_block_columns(const fenp_prep *prep, const fenp_block *block, fen_error *err);
 /* Features of rows pick[0] .. pick[rows-1] (pick NULL: 0 .. rows-1) of the table. */
 fen_status fenp_apply_rows(const fenp_prep *prep, const fenp_binding *binding,
                            const int64_t *pick, int64_t rows, double *x, fen_error *err);

@@ -203,8 +203,7 @@ void fenp_block_close(fenp_block *block)
     *block = (fenp_block){ .pick = NULL };
 }
 
-fen_status fenp_block_features(const fenp_prep *prep, fenp_block *block, fenp_sample **out,
-                               fen_error *err)
+static fen_status dense_features(const fenp_prep *prep, fenp_block *block, fen_error *err)
 {
     fenp_sample *rows = block->rows;
     int64_t bytes = fenp_bytes(rows->n, prep->features, sizeof(double));
@@ -213,7 +212,16 @@ fen_status fenp_block_features(const fenp_prep *prep, fenp_block *block, fenp_sa
     free(rows->x);
     rows->x = x;
     rows->p = prep->features;
-    fen_status status = fenp_apply_rows(prep, &block->binding, block->pick, rows->n, x, err);
+    return fenp_apply_rows(prep, &block->binding, block->pick, rows->n, x, err);
+}
+
+fen_status fenp_block_features(const fenp_prep *prep, fenp_block *block, fenp_sample **out,
+                               fen_error *err)
+{
+    fenp_sample *rows = block->rows;
+    fen_status status = block->by_columns && block->binding.table->start
+                            ? fenp_block_columns(prep, block, err)
+                            : dense_features(prep, block, err);
     if (status != FEN_OK) return status;
     block->rows = NULL;
     *out = rows;

@@ -11,6 +11,9 @@ void fenp_sample_free(fenp_sample *sample)
 {
     if (!sample) return;
     free(sample->x);
+    free(sample->start);
+    free(sample->row);
+    free(sample->value);
     free(sample->y);
     free(sample->w);
     free(sample);
