@@ -206,30 +206,45 @@ static fen_status path_of_sample(fenp_path *h, char **json, const fenp_task *tas
     return status;
 }
 
-fen_status fen_path(const fen_table *table, const fen_options *o, const fen_host *host, char **json,
-                    fen_error *err)
+static fen_status path_of_kernel(const fenp_prep *prep, const fenp_sample *sample,
+                                 const fenp_settled *settled, int scored, char **json,
+                                 const fenp_task *task, fen_error *err)
 {
+    fenp_path h = { .o = settled->o,
+                    .prep = prep,
+                    .sample = sample,
+                    .outputs = settled->output,
+                    .loss = fenp_find_loss(settled->o.loss),
+                    .scored = scored };
+    h.kernel.table = fenp_find_kernel(settled->o.kernel);
+    h.over_power = strcmp(h.o.over, "power") == 0;
+    const fen_status status = path_of_sample(&h, json, task, err);
+    free(h.settings);
+    return status;
+}
+
+fen_status fen_path(const fen_table *table, const fen_options *given, const fen_host *host,
+                    char **json, fen_error *err)
+{
+    fen_options o = *given;
     fenp_prep *prep = NULL;
     fenp_sample *sample = NULL;
     fenp_settled settled = { 0 };
-    fen_status status = fen_options_check(o, err);
-    if (status == FEN_OK) status = fenp_prep_learn(table, o, &prep, &sample, err);
+    fen_status status = fen_options_check(given, err);
+    const int scored = strcmp(o.select, "auto") != 0 && strcmp(o.select, "none") != 0;
+    const int exact = strcmp(o.engine, "homotopy") == 0; /* no engine of a single lambda */
+    if (exact) o.engine = "auto";
+    if (status == FEN_OK) status = fenp_prep_learn(table, &o, &prep, &sample, err);
     if (status != FEN_OK) return status;
-    const fenp_threads before = fenp_threads_enter(o->threads);
-    const fenp_task task = fenp_task_start(host, o->time_limit_seconds);
-    status = fenp_settle(o, prep, sample, &settled, err);
-    if (status == FEN_OK) {
-        fenp_path h = { .o = settled.o,
-                        .prep = prep,
-                        .sample = sample,
-                        .outputs = settled.output,
-                        .loss = fenp_find_loss(settled.o.loss) };
-        h.kernel.table = fenp_find_kernel(settled.o.kernel);
-        h.over_power = strcmp(o->over, "power") == 0;
-        h.scored = strcmp(o->select, "auto") != 0 && strcmp(o->select, "none") != 0;
-        status = path_of_sample(&h, json, &task, err);
-        free(h.settings);
-    }
+    const fenp_threads before = fenp_threads_enter(o.threads);
+    const fenp_task task = fenp_task_start(host, o.time_limit_seconds);
+    status = fenp_settle(&o, prep, sample, &settled, err);
+    if (status == FEN_OK && fenp_on_coefficients(&settled.o))
+        status = fenp_path_linear(prep, sample, &settled, exact, scored, json, &task, err);
+    else if (status == FEN_OK && exact)
+        status = fenp_fail(err, FEN_BAD_CALL, "--engine homotopy is for --penalty l1");
+    else if (status == FEN_OK)
+        status = path_of_kernel(prep, sample, &settled, scored, json, &task, err);
     fenp_threads_leave(before);
     fenp_settled_free(&settled);
     fenp_sample_free(sample);

@@ -38,4 +38,9 @@ fen_status fenp_path_spectral(const fenp_path *path, json_t *points, const fenp_
 /* ---- path_descend.c: any loss, from the largest lambda down --------------------------- */
 fen_status fenp_path_descend(const fenp_path *path, json_t *points, const fenp_task *task,
                              fen_error *err);
+/* ---- path_linear.c: penalties on coefficients. exact: breakpoints instead of a grid; scored:
+ * with scores, and the lambda that fen_fit would choose --------------------------------- */
+fen_status fenp_path_linear(const fenp_prep *prep, const fenp_sample *sample,
+                            const fenp_settled *settled, int exact, int scored, char **json,
+                            const fenp_task *task, fen_error *err);
 #endif

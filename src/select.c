@@ -70,8 +70,13 @@ static void record(search *s, const column *c)
     const int count = settings_of(s);
     const int64_t from = s->count, targets = s->sample->targets;
     for (int l = 0; l < count; l++) {
-        s->grid[from + l] = (fenp_score){ c->kernel.par.gamma, c->points[l].lambda,
-                                          c->points[l].power, 0.0, c->errors[l], NAN, NAN };
+        s->grid[from + l] = (fenp_score){ c->kernel.par.gamma,
+                                          c->points[l].lambda,
+                                          c->points[l].power,
+                                          0.0,
+                                          c->errors[l],
+                                          NAN,
+                                          NAN };
     }
     for (int64_t t = 0; t < targets; t++) {
         const double unit = fenp_score_unit(s->sample, s->outputs, s->o, s->strategy->refits, t);
@@ -407,10 +412,10 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fe
 static json_t *table_json(const fenp_sample *sample, const fen_options *o,
                           const fenp_output *outputs, const fenp_chosen *chosen)
 {
-    json_t *out =
-        json_pack("{s:I, s:I, s:I, s:b, s:s, s:s}", "n", (json_int_t)sample->n, "d",
-                  (json_int_t)sample->p, "outputs", (json_int_t)sample->targets, "relative",
-                  fenp_has_columns(outputs, sample->targets), "loss", o->loss, "kernel", o->kernel);
+    json_t *out = json_pack("{s:I, s:I, s:I, s:b, s:s, s:s, s:s}", "n", (json_int_t)sample->n, "d",
+                            (json_int_t)sample->p, "outputs", (json_int_t)sample->targets,
+                            "relative", fenp_has_columns(outputs, sample->targets), "loss", o->loss,
+                            "kernel", o->kernel, "penalty", o->penalty);
     const int failed =
         json_object_set_new(out, "gamma", fenp_json_number(chosen->kernel.par.gamma)) |
         json_object_set_new(out, "lambda", fenp_json_number(chosen->lambda)) |
@@ -421,14 +426,13 @@ static json_t *table_json(const fenp_sample *sample, const fen_options *o,
     return NULL;
 }
 
-static fen_status select_sample(const fenp_sample *sample, const fen_options *o,
-                                const fenp_output *outputs, const fenp_task *task, char **json,
-                                fen_error *err)
+static fen_status select_kernel(const fenp_sample *sample, const fen_options *o,
+                                const fenp_output *outputs, fenp_chosen *chosen,
+                                const fenp_task *task, fen_error *err)
 {
     const fen_kernel *kernel = fenp_find_kernel(o->kernel);
     const fenp_size size = fenp_size_of(sample, o);
     fenp_strategy strategy;
-    fenp_chosen chosen = { 0 };
     if (outputs[0].column < 0)
         return fenp_fail(err, FEN_BAD_CALL, "one class has no held-out score to select by");
     fen_status status =
@@ -436,9 +440,21 @@ static fen_status select_sample(const fenp_sample *sample, const fen_options *o,
     if (status == FEN_OK) status = fenp_strategy_fits(&strategy, o, &size, err);
     if (status == FEN_OK) status = fenp_check_kernel(kernel, sample, err);
     if (status == FEN_OK)
-        status = choose(sample, o, outputs, kernel, &strategy, 1, &chosen, task, err);
+        status = choose(sample, o, outputs, kernel, &strategy, 1, chosen, task, err);
+    return status;
+}
+
+static fen_status select_sample(const fenp_prep *prep, const fenp_sample *sample,
+                                const fenp_settled *settled, const fenp_task *task, char **json,
+                                fen_error *err)
+{
+    const fen_options *o = &settled->o;
+    fenp_chosen chosen = { 0 };
+    fen_status status = fenp_on_coefficients(o)
+                            ? fenp_select_linear(prep, sample, settled, &chosen, task, err)
+                            : select_kernel(sample, o, settled->output, &chosen, task, err);
     if (status == FEN_OK)
-        status = fenp_json_text(table_json(sample, o, outputs, &chosen), json, err);
+        status = fenp_json_text(table_json(sample, o, settled->output, &chosen), json, err);
     free(chosen.selection.grid);
     return status;
 }
@@ -458,8 +474,7 @@ fen_status fen_select(const fen_table *table, const fen_options *o, const fen_ho
     const fenp_threads before = fenp_threads_enter(o->threads);
     const fenp_task task = fenp_task_start(host, o->time_limit_seconds);
     status = fenp_settle(o, prep, sample, &settled, err);
-    if (status == FEN_OK)
-        status = select_sample(sample, &settled.o, settled.output, &task, json, err);
+    if (status == FEN_OK) status = select_sample(prep, sample, &settled, &task, json, err);
     fenp_threads_leave(before);
     fenp_settled_free(&settled);
     fenp_sample_free(sample);

@@ -105,11 +105,10 @@ typedef struct fenp_setup {
     fenp_linear *problem;          /* count: one for every output; with group:targets one of
                                       as many copies                                    */
     int64_t count;
-    fenp_selection selection;      /* of the kernel's gamma; kind "": it was given       */
+    int    gamma_chosen;           /* by ridge regression; 0: given or by the rule       */
     double *owned, *w;             /* columns; weights of all outputs, targets x n       */
 } fenp_setup;
-/* The sample and settled stay as they are for as long as the setup is used: it points into both.
- * o->engine goes into the problems. */
+/* Problems point into the setup itself, the sample and settled: all stay where they are. */
 fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
                            const fenp_settled *settled, fenp_setup *out, const fenp_task *task,
                            fen_error *err);
@@ -122,9 +121,22 @@ fen_status fenp_choose_linear(const fenp_linear *problems, int64_t count,
                               const fenp_sample *sample, const fen_options *o,
                               const fenp_output *outputs, fenp_chosen *out,
                               const fenp_task *task, fen_error *err);
+/* The lambdas along which it looks, largest first: those given, 1/n by rule, or a path. */
+int64_t    fenp_count_lambdas_linear(const fen_options *o);
+fen_status fenp_list_lambdas_linear(const fenp_linear *problems, int64_t count,
+                                    const fenp_sample *sample, const fen_options *o,
+                                    double *lambdas, const fenp_task *task, fen_error *err);
+/* The scores of all of them, also of one alone. */
+fen_status fenp_score_linear(const fenp_setup *setup, const fenp_sample *sample,
+                             const fenp_settled *settled, fenp_chosen *out,
+                             const fenp_task *task, fen_error *err);
+/* The same with a setup of its own. */
+fen_status fenp_select_linear(const fenp_prep *prep, const fenp_sample *sample,
+                              const fenp_settled *settled, fenp_chosen *out,
+                              const fenp_task *task, fen_error *err);
 
 /* ---- fit_linear.c: prepare, settle, setup, choose, solve, certify for such penalties ------ */
-/* Takes over *prep. */
+/* Takes over *prep, and inputs of sample. */
 fen_status fenp_fit_linear(fenp_prep **prep, fenp_sample *sample, fenp_settled *settled,
                            const fenp_task *task, fen_model **out, fen_error *err);
 
@@ -170,6 +182,8 @@ int        fenp_gammas_at_once(int64_t rows, int gammas);
 fen_status fenp_solve(fen_model *model, const fenp_sample *sample, const fenp_solver *solver,
                       const fenp_strategy *strategy, const fenp_task *task, fen_error *err);
 double     fenp_worst_gap(const fen_model *model);
+/* Verdicts of what is not proved: status is FEN_LIMIT or FEN_STOPPED. */
+void       fenp_say_what_ended(fen_model *model, fen_status status);
 
 /* ---- fit.c, fit_notes.c ---- */
 /* Sigmoids of all outputs by cross-validation with the model's seed. */
@@ -183,6 +197,9 @@ void       fenp_note_preparation(const fenp_prep *prep, int64_t rows_without_tar
 void       fenp_note_tie(fen_model *model);
 /* That all labels of a column are equal. */
 void       fenp_note_labels(fen_model *model, const fenp_sample *sample);
+/* Of penalties on coefficients: what is not penalised, which columns the others span, how gamma
+ * was chosen. */
+void       fenp_note_linear(fen_model *model, int gamma_chosen);
 /* That there was no time for all of the selection. */
 void       fenp_note_cut(fen_model *model);
 /* What f(x_i) (targets x n) show: residuals outside a tube. */

@@ -1,0 +1,367 @@
+/* path_linear.c -- the solutions along lambda of penalties on coefficients
+ *
+ * The lambdas that fen_fit looks along (select_linear.c), each solution the start of the next; or
+ * with --engine homotopy every breakpoint of the lasso (square loss, l1), down to where that path
+ * ends or the least lambda given. Outputs by themselves, or together under group:targets.
+ * Coefficients are those of the columns in the units of the file (kernels other than linear: of
+ * the training rows). entered, left: against the lambda before.
+ * explained: 1 - loss / loss of the best constant, which is R^2 for squares and the share of the
+ * deviance for the logistic loss.
+ * Scores, and the lambda that fen_fit would choose, where --select asks for them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/registry.h"
+#include "data/prepare_parts.h"
+#include "loss/traits.h"
+#include "path.h"
+#include "promise/ladder.h"
+#include "solver/homotopy.h"
+
+enum { ENTRY_BYTES = 160 };   /* of a coefficient, as Jansson holds it and as text */
+enum { LOOK_UP = 100000 };    /* of them between two looks at the memory           */
+enum { BREAKS_PER_ROW = 20 }; /* of the smaller side of the matrix, at most        */
+static const double GAP = 1e-7;
+
+typedef struct trace {
+    const fenp_prep *prep;
+    const fenp_sample *sample;
+    const fenp_settled *settled;
+    fenp_setup *setup;
+    fenp_chosen chosen;         /* its selection where scores were asked for         */
+    const fenp_linear *problem; /* of the outputs from first on                      */
+    int64_t first;
+    double *lambdas;
+    int64_t count;
+    json_t **points;         /* targets: an array each                            */
+    json_t *names;           /* of those that were ever active, in their order    */
+    int64_t *input;          /* inputs + 1: the first feature of each             */
+    char *in, *seen;         /* targets x p: active at the last point; p: ever    */
+    double *value, *product; /* p                                                 */
+    double *f, *u;           /* copies x n: X beta; n: dual vector of breakpoints */
+    int exact;               /* breakpoints tell who comes and goes               */
+    double last;             /* lambda of the last breakpoint                     */
+    int64_t entries;         /* since the memory was looked at                    */
+} trace;
+
+/* What a point has beside the coefficients. */
+typedef struct figures {
+    double lambda, objective, gap, score, deviation;
+} figures;
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+static int is_linear(const trace *r) { return r->setup->kernel.table->linear; }
+
+static void name_of(const trace *r, int64_t j, char *out, int64_t size)
+{
+    int64_t low = 0, high = r->prep->inputs;
+    if (!is_linear(r)) {
+        snprintf(out, (size_t)size, "row %lld", (long long)j + 1);
+        return;
+    }
+    while (high - low > 1) {
+        const int64_t middle = (low + high) / 2;
+        *(r->input[middle] <= j ? &low : &high) = middle;
+    }
+    fenp_input_feature_name(&r->prep->input[low], j - r->input[low], out, size);
+}
+
+static void count_features(trace *r)
+{
+    r->input[0] = 0;
+    for (int64_t i = 0; i < r->prep->inputs; i++)
+        r->input[i + 1] = r->input[i] + fenp_input_features(&r->prep->input[i]);
+}
+
+/* ---- one point ---------------------------------------------------------------------------- */
+
+/* A name among those that were ever active, once. */
+static int list_name(trace *r, int64_t j, const char *name)
+{
+    if (r->seen[j]) return 0;
+    r->seen[j] = 1;
+    return json_array_append_new(r->names, fenp_json_string(name));
+}
+
+/* Coefficients other than 0 as {name: value}, and who came or went since the last point; nonzero:
+ * no memory. */
+static int set_coefficients(trace *r, json_t *point, int64_t t, const double *beta)
+{
+    json_t *all = json_object(), *entered = json_array(), *left = json_array();
+    const int64_t p = r->setup->x.p;
+    int failed = 0;
+    char name[1024];
+    for (int64_t j = 0; j < p && !failed; j++) {
+        char *in = &r->in[t * p + j];
+        const int now = beta[j] != 0.0, changed = !r->exact && now != *in;
+        if (!now && !changed) continue;
+        name_of(r, j, name, sizeof name);
+        if (now) failed = json_object_set_new(all, name, fenp_json_number(r->value[j]));
+        if (now) failed |= list_name(r, j, name);
+        if (changed) failed |= json_array_append_new(now ? entered : left, fenp_json_string(name));
+        *in = (char)now;
+        r->entries++;
+    }
+    return failed | json_object_set_new(point, "coefficients", all) |
+           json_object_set_new(point, "entered", entered) |
+           json_object_set_new(point, "left", left);
+}
+
+static int64_t count_terms(const double *beta, int64_t p)
+{
+    int64_t terms = 0;
+    for (int64_t j = 0; j < p; j++) terms += beta[j] != 0.0;
+    return terms;
+}
+
+/* Copy t of the problem; f: its scores, without b. NULL: no memory. */
+static json_t *point_json(trace *r, int64_t t, const figures *of, const double *beta, double b,
+                          double loss)
+{
+    const fenp_linear *q = r->problem;
+    const int64_t n = q->x->n, p = q->x->p;
+    const double null =
+        fenp_null_objective(q->loss, q->par, q->y + t * n, q->w + t * n, n, q->bias);
+    char target[1024];
+    fenp_output_name(r->prep, r->settled->output, r->sample->targets, r->first + t, target,
+                     sizeof target);
+    memcpy(r->value, beta, (size_t)p * sizeof *beta);
+    const double shift = is_linear(r) ? fenp_to_units_of_file(r->prep, r->value) : 0.0;
+    json_t *point =
+        json_pack("{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "target", fenp_json_string(target),
+                  "lambda", fenp_json_number(of->lambda), "terms", (json_int_t)count_terms(beta, p),
+                  "mean_loss", fenp_json_number(loss), "objective", fenp_json_number(of->objective),
+                  "relative_gap", fenp_json_number(of->gap), "explained",
+                  fenp_json_number(null > 0.0 ? 1.0 - loss / null : NAN), "intercept",
+                  fenp_json_number(b - shift));
+    int failed = !point || set_coefficients(r, point, r->first + t, beta);
+    if (!failed && !isnan(of->score))
+        failed = json_object_set_new(point, "score", fenp_json_number(of->score)) |
+                 json_object_set_new(point, "standard_error", fenp_json_number(of->deviation));
+    if (!failed) return point;
+    json_decref(point);
+    return NULL;
+}
+
+static double loss_of(const trace *r, int64_t t, double b)
+{
+    const fenp_linear *q = r->problem;
+    const int64_t n = q->x->n;
+    double sum = 0.0;
+    for (int64_t i = t * n; i < (t + 1) * n; i++)
+        if (q->w[i] > 0.0)
+            sum += q->w[i] * fenp_forgiving_loss(q->loss, q->y[i], r->f[i] + b, 0.0, q->par);
+    return sum;
+}
+
+/* f holds the scores of beta. */
+static fen_status add_point(trace *r, const figures *of, const double *beta, const double *b,
+                            fen_error *err)
+{
+    for (int64_t t = 0; t < r->problem->x->copies; t++) {
+        json_t *point =
+            point_json(r, t, of, beta + t * r->problem->x->p, b[t], loss_of(r, t, b[t]));
+        if (!point || json_array_append_new(r->points[r->first + t], point))
+            return fenp_no_memory(err, 0, "the path");
+    }
+    if (r->entries < LOOK_UP) return FEN_OK;
+    r->entries = 0;
+    return fenp_memory_fits(&r->settled->o, (int64_t)LOOK_UP * ENTRY_BYTES,
+                            "give fewer values with --lambda", err);
+}
+
+/* ---- a grid --------------------------------------------------------------------------------- */
+
+static fen_status see(void *user, int64_t rung, const fenp_linear_point *at, fen_error *err)
+{
+    trace *r = user;
+    const fenp_selection *scores = &r->chosen.selection;
+    const int scored = rung < scores->count;
+    fenp_design_scores(r->problem->x, at->beta, r->f);
+    const figures of = { .lambda = at->lambda,
+                         .objective = at->primal,
+                         .gap = at->relative_gap,
+                         .score = scored ? scores->grid[rung].score : NAN,
+                         .deviation = scored ? scores->grid[rung].deviation : NAN };
+    return add_point(r, &of, at->beta, at->b, err);
+}
+
+/* ---- breakpoints ------------------------------------------------------------------------------ */
+
+/* The dual objective of u = 2 w (y - f - b), made feasible by a factor. */
+static double dual_value(trace *r, double lambda, double b)
+{
+    const fenp_linear *q = r->problem;
+    const int64_t n = q->x->n, p = q->x->p;
+    double scale = 1.0, along = 0.0, square = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        const double left = q->y[i] - r->f[i] - b;
+        r->u[i] = 2.0 * q->w[i] * left;
+        along += r->u[i] * (q->bias ? q->y[i] - b : q->y[i]); /* with a bias sum u = 0 */
+        square += r->u[i] * left;
+    }
+    fenp_design_products(q->x, r->u, NULL, p, r->product);
+    for (int64_t j = 0; j < p; j++) {
+        const double bound = lambda * (q->groups->weight ? q->groups->weight[j] : 1.0);
+        const double c = q->nonnegative ? fmax(r->product[j], 0.0) : fabs(r->product[j]);
+        if (bound > 0.0 && c * scale > bound) scale = bound / c;
+    }
+    return scale * along - 0.5 * scale * scale * square;
+}
+
+/* Who comes or goes at the last point. */
+static fen_status add_change(trace *r, const fenp_break *at, fen_error *err)
+{
+    const json_t *points = r->points[r->first];
+    const json_t *last = json_array_get(points, json_array_size(points) - 1);
+    char name[1024];
+    if (at->feature < 0) return FEN_OK;
+    name_of(r, at->feature, name, sizeof name);
+    if (list_name(r, at->feature, name) |
+        json_array_append_new(json_object_get(last, at->enters ? "entered" : "left"),
+                              fenp_json_string(name)))
+        return fenp_no_memory(err, 0, "the path");
+    return FEN_OK;
+}
+
+static fen_status see_break(void *user, const fenp_break *at, const double *beta, double b,
+                            fen_error *err)
+{
+    trace *r = user;
+    const fenp_linear *q = r->problem;
+    double penalty = 0.0;
+    if (at->lambda == r->last) return add_change(r, at, err);
+    for (int64_t j = 0; j < q->x->p; j++)
+        if (beta[j] != 0.0)
+            penalty += fabs(beta[j]) * (q->groups->weight ? q->groups->weight[j] : 1.0);
+    fenp_design_scores(q->x, beta, r->f);
+    figures of = { .lambda = at->lambda, .score = NAN, .deviation = NAN };
+    of.objective = loss_of(r, 0, b) + at->lambda * penalty;
+    of.gap = (of.objective - dual_value(r, at->lambda, b)) / of.objective;
+    r->last = at->lambda;
+    const fen_status status = add_point(r, &of, beta, &b, err);
+    return status == FEN_OK ? add_change(r, at, err) : status;
+}
+
+static fen_status check_exact(const trace *r, fen_error *err)
+{
+    const fenp_linear *q = &r->setup->problem[0];
+    if (fenp_is_square(q->loss) && q->mix == 1.0 && !q->groups->start) return FEN_OK;
+    return fenp_fail(err, FEN_BAD_CALL,
+                     "--engine homotopy is for the square loss with --penalty l1; leave it out");
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------- */
+
+static fen_status run_problem(trace *r, const fenp_task *task, fen_error *err)
+{
+    const fenp_design *x = r->problem->x;
+    const int64_t side = x->n < x->p ? x->n : x->p;
+    r->last = INFINITY;
+    return r->exact ? fenp_homotopy(r->problem, r->lambdas[r->count - 1],
+                                    BREAKS_PER_ROW * (side + 50), see_break, r, task, err)
+                    : fenp_ladder_descend(r->problem, r->lambdas, r->count, GAP, see, r, task, err);
+}
+
+static fen_status run_problems(trace *r, const fenp_task *task, fen_error *err)
+{
+    const double count = (double)r->setup->count;
+    fen_status status = FEN_OK;
+    for (int64_t q = 0; q < r->setup->count && status == FEN_OK; q++) {
+        const fenp_task part =
+            fenp_task_part(task, "path", (double)q / count, (double)(q + 1) / count);
+        r->problem = &r->setup->problem[q];
+        status = run_problem(r, &part, err);
+        r->first += r->problem->x->copies;
+    }
+    return status;
+}
+
+static json_t *path_json(const trace *r)
+{
+    const fen_options *o = &r->settled->o;
+    const int scored = r->chosen.selection.count > 0;
+    json_t *all = json_array();
+    for (int64_t t = 0; t < r->sample->targets; t++)
+        if (json_array_extend(all, r->points[t])) {
+            json_decref(all);
+            return NULL;
+        }
+    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:s, s:o, s:s, s:s, s:O, s:o}", "n",
+                     (json_int_t)r->sample->n, "d", (json_int_t)r->sample->p, "over", "lambda",
+                     "loss", o->loss, "kernel", o->kernel, "gamma",
+                     fenp_json_number(is_linear(r) ? NAN : r->setup->kernel.par.gamma), "penalty",
+                     o->penalty, "selected", fenp_json_number(scored ? r->chosen.lambda : NAN),
+                     "score_kind", scored ? o->select : "", "solution",
+                     r->exact ? "breakpoints" : "grid", "features", r->names, "points", all);
+}
+
+static fen_status open_trace(trace *r, fen_error *err)
+{
+    const int64_t n = r->sample->n, p = r->setup->x.p, targets = r->sample->targets;
+    r->count = fenp_count_lambdas_linear(&r->settled->o);
+    r->lambdas = fenp_new(r->count, sizeof(double));
+    r->points = fenp_new_zeroed(targets, sizeof *r->points);
+    r->names = json_array();
+    r->input = fenp_new(r->prep->inputs + 1, sizeof *r->input);
+    r->in = fenp_new_zeroed(targets + 1, p);
+    r->value = fenp_new(p, 2 * sizeof(double));
+    r->f = fenp_new(n, (targets + 1) * (int64_t)sizeof(double));
+    int failed =
+        !r->lambdas || !r->points || !r->names || !r->input || !r->in || !r->value || !r->f;
+    for (int64_t t = 0; t < targets && !failed; t++) failed = !(r->points[t] = json_array());
+    if (failed) return fenp_no_memory(err, fenp_bytes(p, 24, 1), "the path");
+    r->seen = r->in + targets * p, r->product = r->value + p, r->u = r->f + targets * n;
+    count_features(r);
+    return FEN_OK;
+}
+
+static void close_trace(trace *r)
+{
+    for (int64_t t = 0; r->points && t < r->sample->targets; t++) json_decref(r->points[t]);
+    json_decref(r->names);
+    free(r->lambdas), free(r->points), free(r->input), free(r->in), free(r->value), free(r->f);
+    free(r->chosen.selection.grid);
+}
+
+static fen_status run(trace *r, int scored, char **json, const fenp_task *task, fen_error *err)
+{
+    const fen_options *o = &r->settled->o;
+    const fenp_task choosing = fenp_task_part(task, "folds", 0.0, 0.9);
+    const fenp_task rest = fenp_task_part(task, "path", scored ? 0.9 : 0.0, 1.0);
+    fen_status status = r->exact ? check_exact(r, err) : FEN_OK;
+    if (status == FEN_OK) status = open_trace(r, err);
+    if (status == FEN_OK && scored)
+        status = fenp_score_linear(r->setup, r->sample, r->settled, &r->chosen, &choosing, err);
+    if (status == FEN_OK)
+        status = fenp_list_lambdas_linear(r->setup->problem, r->setup->count, r->sample, o,
+                                          r->lambdas, &rest, err);
+    if (status == FEN_OK) status = run_problems(r, &rest, err);
+    if (status == FEN_OK) status = fenp_json_text(path_json(r), json, err);
+    return status;
+}
+
+fen_status fenp_path_linear(const fenp_prep *prep, const fenp_sample *sample,
+                            const fenp_settled *settled, int exact, int scored, char **json,
+                            const fenp_task *task, fen_error *err)
+{
+    fenp_setup setup = { 0 };
+    trace r = {
+        .prep = prep, .sample = sample, .settled = settled, .setup = &setup, .exact = exact
+    };
+    if (strcmp(settled->o.over, "lambda") != 0)
+        return fenp_fail(err, FEN_BAD_CALL, "--over %s is for --penalty rkhs; leave it out",
+                         settled->o.over);
+    if (strcmp(settled->penalty.penalty->name, "none") == 0)
+        return fenp_fail(err, FEN_BAD_CALL, "--penalty none has no lambda to go along; use l1");
+    fen_status status = fenp_setup_make(prep, sample, settled, &setup, task, err);
+    if (status == FEN_OK) status = run(&r, scored, json, task, err);
+    close_trace(&r);
+    fenp_setup_free(&setup);
+    return status;
+}

@@ -1,0 +1,437 @@
+/* select_linear.c -- lambda of penalties on coefficients: as given, by rule, or along a path
+ *
+ * Path. 100 lambdas from the least one without terms down to 1e-4 of it (1e-2 where there are
+ * no more rows than columns), in equal steps of the logarithm; or those given. All outputs share
+ * them. Every lambda is solved on all rows, which tells the number of terms.
+ * Scores.
+ *   kfold:K, 1se:K, loo   weighted mean held-out loss of the rows; loo is n folds. Its standard
+ *              error is that of the mean of the folds: sqrt(sum_k W_k (m_k - m)^2 / W / (K - 1)).
+ *              Several outputs: select.c. Classes: also the share of rows in a wrong class.
+ *   aic, bic   W g(mean loss) + c df, c = 2 or log W, W the sum of the weights as written;
+ *              g = log (square loss), 2 log (absolute, pinball), 2 (logistic): what a normal, a
+ *              Laplace or a logistic law makes of -2 log likelihood. df: promise/freedom.c.
+ *              Several outputs: the sum. Where df passes half of the rows, solutions that
+ *              follow the noise would have the best likelihood: they are not compared.
+ *   gcv        mean loss / (1 - (df + bias)/W)^2, square loss
+ * Choice. The least score; 1se: the largest lambda whose score is within one standard error of
+ * the least one. A time limit leaves the choice to the folds that are finished, or takes a
+ * tenth of the largest lambda. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "loss/traits.h"
+#include "promise/ladder.h"
+#include "promise/laws.h"
+#include "promise/loo.h"
+#include "promise/refit.h"
+#include "story.h"
+
+enum { LAMBDAS = 100, MOST_LEFT_OUT = 200 };
+static const double TALL_RATIO = 1e-4, WIDE_RATIO = 1e-2;
+static const double GAP = 1e-7;       /* of every solution                    */
+static const double RULE_RATIO = 0.1; /* of the largest lambda, without scores */
+
+typedef struct search {
+    const fenp_linear *problems;
+    int64_t problem_count;
+    const fenp_sample *sample;
+    const fen_options *o;
+    const fenp_output *outputs;
+    const fen_loss *loss;
+    double gamma;  /* of the kernel: it is the same everywhere              */
+    int64_t count; /* lambdas                                               */
+    double *lambdas;
+    double *terms, *df;  /* count: means over the outputs, sums                   */
+    double *fit;         /* targets x count: mean loss on all rows                */
+    double *units;       /* targets: of the scores                                */
+    int64_t folds, done; /* 0: none; finished                                     */
+    int64_t *order;
+    double *held;   /* folds x targets x count: sums of w loss               */
+    double *weight; /* folds x targets: sums of w                            */
+    double *scores; /* targets x count x n; NULL: no classes                 */
+    fenp_score *grid;
+} search;
+
+/* ---- what is asked for ------------------------------------------------------------------- */
+
+static int asks(const fen_options *o, const char *kind) { return strcmp(o->select, kind) == 0; }
+
+static int64_t folds_of(const fen_options *o, int64_t n)
+{
+    if (asks(o, "loo")) return n;
+    const char *colon = strchr(o->select, ':');
+    return colon ? strtoll(colon + 1, NULL, 10) : 0;
+}
+
+static int has_likelihood(const fen_loss *loss)
+{
+    static const char *const some[] = { "square", "absolute", "pinball", "logistic" };
+    for (int i = 0; i < 4; i++)
+        if (strcmp(loss->name, some[i]) == 0) return 1;
+    return 0;
+}
+
+static fen_status check(const search *s, fen_error *err)
+{
+    const fen_options *o = s->o;
+    if (asks(o, "none"))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--select none leaves lambda open: give one --lambda, or use kfold:10");
+    if (s->outputs[0].column < 0)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "one class has no held-out score to select by: give one --lambda");
+    if ((asks(o, "aic") || asks(o, "bic")) && !has_likelihood(s->loss))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--select %s needs a likelihood, which the %s loss has not (square, "
+                         "absolute, pinball and logistic have); use kfold:10",
+                         o->select, s->loss->name);
+    if (asks(o, "gcv") && !fenp_is_square(s->loss))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--select gcv is for the square loss; with the %s loss use kfold:10",
+                         s->loss->name);
+    if (asks(o, "loo") && s->sample->n > MOST_LEFT_OUT)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--select loo would fit as many paths as there are rows, %lld; use "
+                         "kfold:10 (loo is for %d rows at most)",
+                         (long long)s->sample->n, MOST_LEFT_OUT);
+    return FEN_OK;
+}
+
+/* Largest first. */
+static int falling(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+int64_t fenp_count_lambdas_linear(const fen_options *o)
+{
+    return o->lambda.choice == FEN_GIVEN  ? o->lambda.count
+           : o->lambda.choice == FEN_RULE ? 1
+                                          : LAMBDAS;
+}
+
+fen_status fenp_list_lambdas_linear(const fenp_linear *problems, int64_t count,
+                                    const fenp_sample *sample, const fen_options *o,
+                                    double *lambdas, const fenp_task *task, fen_error *err)
+{
+    const int64_t wanted = fenp_count_lambdas_linear(o);
+    double most;
+    if (o->lambda.choice == FEN_GIVEN) {
+        memcpy(lambdas, o->lambda.at, (size_t)wanted * sizeof *lambdas);
+        qsort(lambdas, (size_t)wanted, sizeof *lambdas, falling);
+        return FEN_OK;
+    }
+    lambdas[0] = 1.0 / sample->weight_sum;
+    if (o->lambda.choice == FEN_RULE) return FEN_OK;
+    const fen_status status = fenp_ladder_top(problems, count, &most, task, err);
+    const fenp_design *x = problems[0].x;
+    fenp_ladder_make(most, x->n > x->p ? TALL_RATIO : WIDE_RATIO, wanted, lambdas);
+    return status;
+}
+
+/* ---- all rows ------------------------------------------------------------------------------ */
+
+typedef struct output_at {
+    search *s;
+    const fenp_linear *problem;
+    int64_t first; /* output of the first copy */
+} output_at;
+
+/* Weight of the rows that output t concerns; in one fold (-1: all). */
+static double weight_in(const search *s, const double *w, int64_t fold)
+{
+    double sum = 0.0;
+    for (int64_t k = 0; k < s->sample->n; k++)
+        if (fold < 0 || k % s->folds == fold) sum += w[s->order ? s->order[k] : k];
+    return sum;
+}
+
+/* The loss of one copy, from its scores. */
+static double loss_of_copy(const fenp_linear *q, const double *f, double b, int64_t t)
+{
+    const int64_t n = q->x->n;
+    double sum = 0.0;
+    for (int64_t i = t * n; i < (t + 1) * n; i++)
+        if (q->w[i] > 0.0) sum += q->w[i] * q->loss->value(q->y[i], f[i] + b, q->par);
+    return sum;
+}
+
+static fen_status see_all(void *user, int64_t rung, const fenp_linear_point *at, fen_error *err)
+{
+    const output_at *to = user;
+    search *s = to->s;
+    const fenp_linear *q = to->problem;
+    const int64_t copies = q->x->copies;
+    s->terms[rung] += (double)at->terms / (double)s->sample->targets;
+    if (s->folds) return FEN_OK;
+    const double df = fenp_freedom(q, at);
+    double *f = fenp_new(q->x->n, copies * (int64_t)sizeof *f);
+    if (!f || isnan(df)) {
+        free(f);
+        return fenp_no_memory(err, 0, "degrees of freedom");
+    }
+    s->df[rung] += df;
+    fenp_design_scores(q->x, at->beta, f);
+    for (int64_t t = 0; t < copies; t++)
+        s->fit[(to->first + t) * s->count + rung] =
+            loss_of_copy(q, f, at->b[t], t) / weight_in(s, q->w + t * q->x->n, -1);
+    free(f);
+    return FEN_OK;
+}
+
+static fen_status solve_all(search *s, const fenp_task *task, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    output_at to = { .s = s };
+    for (int64_t q = 0; q < s->problem_count && status == FEN_OK; q++) {
+        const fenp_task part = fenp_task_part(task, "path", (double)q / (double)s->problem_count,
+                                              (double)(q + 1) / (double)s->problem_count);
+        to.problem = &s->problems[q];
+        status =
+            fenp_ladder_descend(to.problem, s->lambdas, s->count, GAP, see_all, &to, &part, err);
+        to.first += to.problem->x->copies;
+    }
+    return status;
+}
+
+/* ---- folds ------------------------------------------------------------------------------------ */
+
+static fen_status run_fold(search *s, int64_t fold, const fenp_task *task, fen_error *err)
+{
+    const int64_t n = s->sample->n, targets = s->sample->targets;
+    const fenp_dealt of = { s->order, s->folds, fold, s->sample->w };
+    fen_status status = FEN_OK;
+    int64_t first = 0;
+    for (int64_t q = 0; q < s->problem_count && status == FEN_OK; q++) {
+        const fenp_linear *problem = &s->problems[q];
+        const double done = (double)(fold * s->problem_count + q);
+        const double steps = (double)(s->folds * s->problem_count);
+        const fenp_task part = fenp_task_part(task, "folds", done / steps, (done + 1.0) / steps);
+        status = fenp_ladder_fold(problem, &of, fenp_judge(s->loss), s->lambdas, s->count, GAP,
+                                  s->held + (fold * targets + first) * s->count,
+                                  s->scores ? s->scores + first * s->count * n : NULL, &part, err);
+        for (int64_t t = 0; t < problem->x->copies; t++, first++)
+            s->weight[fold * targets + first] = weight_in(s, problem->w + t * n, fold);
+    }
+    return status;
+}
+
+static fen_status run_folds(search *s, const fenp_task *task, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    for (; s->done < s->folds && status == FEN_OK; s->done += status == FEN_OK)
+        status = run_fold(s, s->done, task, err);
+    return status;
+}
+
+/* ---- scores -------------------------------------------------------------------------------- */
+
+/* Mean held-out loss over the finished folds from first to last, in units, summed over the
+ * outputs. */
+static double mean_of_folds(const search *s, int64_t first, int64_t last, int64_t rung)
+{
+    const int64_t targets = s->sample->targets;
+    double score = 0.0;
+    for (int64_t t = 0; t < targets; t++) {
+        double sum = 0.0, weight = 0.0;
+        for (int64_t k = first; k < last; k++) {
+            sum += s->held[(k * targets + t) * s->count + rung];
+            weight += s->weight[k * targets + t];
+        }
+        if (weight > 0.0) score += sum / weight / s->units[t];
+    }
+    return score;
+}
+
+static double fold_weight(const search *s, int64_t fold)
+{
+    double sum = 0.0;
+    for (int64_t t = 0; t < s->sample->targets; t++)
+        sum += s->weight[fold * s->sample->targets + t];
+    return sum;
+}
+
+static void score_folds(const search *s, int64_t rung, fenp_score *to)
+{
+    double spread = 0.0, weight = 0.0;
+    to->score = mean_of_folds(s, 0, s->done, rung);
+    for (int64_t k = 0; k < s->done; k++) {
+        const double off = mean_of_folds(s, k, k + 1, rung) - to->score;
+        spread += fold_weight(s, k) * off * off, weight += fold_weight(s, k);
+    }
+    if (s->done > 1) to->deviation = sqrt(spread / weight / (double)(s->done - 1));
+}
+
+/* -2 log likelihood of W rows with this mean loss, but for what is the same for all lambdas. */
+static double misfit(const search *s, double mean)
+{
+    const double w = s->sample->weight_sum;
+    if (strcmp(s->loss->name, "logistic") == 0) return 2.0 * w * mean;
+    return (fenp_is_square(s->loss) ? w : 2.0 * w) * log(mean);
+}
+
+static double criterion(const search *s, int64_t rung)
+{
+    const double w = s->sample->weight_sum, df = s->df[rung];
+    const int64_t targets = s->sample->targets;
+    double sum = 0.0;
+    if (df > 0.5 * (double)(s->sample->n * targets)) return INFINITY;
+    for (int64_t t = 0; t < targets; t++) {
+        const double mean = s->fit[t * s->count + rung];
+        const double left = 1.0 - (df / (double)targets + s->o->bias) / w;
+        sum += asks(s->o, "gcv") ? mean / (left * left) / s->units[t] : misfit(s, mean);
+    }
+    return asks(s->o, "gcv") ? sum : sum + (asks(s->o, "aic") ? 2.0 : log(w)) * df;
+}
+
+static fen_status score(search *s, fen_error *err)
+{
+    const int whole = s->done == s->folds; /* else errors would count rows never predicted */
+    for (int64_t k = 0; k < s->count; k++) {
+        s->grid[k] = (fenp_score){ .gamma = s->gamma,
+                                   .lambda = s->lambdas[k],
+                                   .power = 2.0,
+                                   .error = NAN,
+                                   .deviation = NAN,
+                                   .terms = s->terms[k] };
+        if (s->folds)
+            score_folds(s, k, &s->grid[k]);
+        else
+            s->grid[k].score = criterion(s, k);
+        if (isnan(s->grid[k].score)) s->grid[k].score = INFINITY;
+    }
+    if (!s->scores || !whole) return FEN_OK;
+    const fenp_classifier by = fenp_classifier_of(s->outputs, s->sample->targets, s->loss);
+    const fen_status status = fenp_error_rates(s->sample, &by, s->scores, s->count, s->units, err);
+    for (int64_t k = 0; k < s->count && status == FEN_OK; k++) s->grid[k].error = s->units[k];
+    return status;
+}
+
+/* The least score; of equal ones the largest lambda. 1se: the first one near it. */
+static int64_t pick(const search *s)
+{
+    int64_t best = 0, at = 0;
+    for (int64_t k = 1; k < s->count; k++)
+        if (s->grid[k].score < s->grid[best].score) best = k;
+    if (strncmp(s->o->select, "1se:", 4) != 0) return best;
+    const double bound = s->grid[best].score + fmax(0.0, s->grid[best].deviation);
+    while (at < best && !(s->grid[at].score <= bound)) at++;
+    return at;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
+static fen_status open_search(search *s, fen_error *err)
+{
+    const int64_t n = s->sample->n, targets = s->sample->targets, k = s->count;
+    const int64_t rooms = 4 * k + targets * (k + 1) + s->folds * targets * (k + 1);
+    const int64_t scores = s->folds && s->outputs[0].plus >= 0 ? fenp_bytes(targets * k, n, 8) : 0;
+    fen_status status = FEN_OK;
+    s->lambdas = fenp_new_zeroed(rooms, sizeof(double));
+    s->order = s->folds ? fenp_new(n, sizeof *s->order) : NULL;
+    s->grid = fenp_new(k, sizeof *s->grid);
+    s->scores = scores > 0 ? fenp_new_zeroed(scores, 1) : NULL;
+    if (!s->lambdas || (s->folds && !s->order) || !s->grid || (scores != 0 && !s->scores))
+        return fenp_no_memory(err, scores, "the scores of the folds");
+    s->terms = s->lambdas + k, s->df = s->terms + k, s->units = s->df + k;
+    s->fit = s->units + k + targets;
+    s->held = s->fit + targets * k, s->weight = s->held + s->folds * targets * k;
+    if (s->folds) status = fenp_deal_rows(n, s->folds, s->o->seed, s->order, err);
+    for (int64_t t = 0; t < targets; t++)
+        s->units[t] = fenp_score_unit(s->sample, s->outputs, s->o, !fenp_is_square(s->loss), t);
+    return status;
+}
+
+static void close_search(search *s)
+{
+    free(s->lambdas), free(s->order), free(s->grid), free(s->scores);
+}
+
+/* FEN_LIMIT: what there was time for is in *out, lambda at least. */
+static fen_status run_search(search *s, fenp_chosen *out, const fenp_task *task, fen_error *err)
+{
+    const double share = s->folds ? 1.0 / (double)(s->folds + 1) : 1.0;
+    const fenp_task first = fenp_task_part(task, "path", 0.0, share);
+    const fenp_task rest = fenp_task_part(task, "folds", share, 1.0);
+    fen_status status = fenp_list_lambdas_linear(s->problems, s->problem_count, s->sample, s->o,
+                                                 s->lambdas, &first, err);
+    out->lambda = s->lambdas[0] * RULE_RATIO;
+    if (status == FEN_OK) status = solve_all(s, &first, err);
+    if (status == FEN_OK && s->folds) status = run_folds(s, &rest, err);
+    if (status != FEN_OK && !(status == FEN_LIMIT && s->done > 0)) return status;
+    const fen_status scored = score(s, err);
+    if (scored != FEN_OK) return scored;
+    const fenp_score *best = &s->grid[pick(s)];
+    if (!isfinite(best->score))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "no lambda has a finite score with --select %s; use kfold:10",
+                         s->o->select);
+    out->lambda = best->lambda;
+    out->selection = (fenp_selection){
+        .rows = s->sample->n, .score = best->score, .count = s->count, .grid = s->grid
+    };
+    strncpy(out->selection.kind, s->o->select, sizeof out->selection.kind - 1);
+    s->grid = NULL;
+    return status;
+}
+
+/* always: scores are wanted even where there is nothing to choose. */
+static fen_status choose(const fenp_linear *problems, int64_t count, const fenp_sample *sample,
+                         const fen_options *o, const fenp_output *outputs, int always,
+                         fenp_chosen *out, const fenp_task *task, fen_error *err)
+{
+    search s = { .problems = problems,
+                 .problem_count = count,
+                 .sample = sample,
+                 .o = o,
+                 .outputs = outputs,
+                 .loss = fenp_find_loss(o->loss),
+                 .gamma = out->kernel.par.gamma,
+                 .count = fenp_count_lambdas_linear(o) };
+    *out = (fenp_chosen){ .kernel = out->kernel, .power = 2.0 };
+    if (!always && s.count == 1)
+        return fenp_list_lambdas_linear(problems, count, sample, o, &out->lambda, task, err);
+    s.folds = folds_of(o, sample->n);
+    fen_status status = check(&s, err);
+    if (status == FEN_OK) status = open_search(&s, err);
+    if (status == FEN_OK) status = run_search(&s, out, task, err);
+    close_search(&s);
+    if (status == FEN_LIMIT && out->lambda > 0.0) {
+        out->cut = 1;
+        status = FEN_OK;
+    }
+    return status;
+}
+
+fen_status fenp_choose_linear(const fenp_linear *problems, int64_t count, const fenp_sample *sample,
+                              const fen_options *o, const fenp_output *outputs, fenp_chosen *out,
+                              const fenp_task *task, fen_error *err)
+{
+    return choose(problems, count, sample, o, outputs, 0, out, task, err);
+}
+
+fen_status fenp_score_linear(const fenp_setup *setup, const fenp_sample *sample,
+                             const fenp_settled *settled, fenp_chosen *out, const fenp_task *task,
+                             fen_error *err)
+{
+    out->kernel = setup->kernel;
+    return choose(setup->problem, setup->count, sample, &settled->o, settled->output, 1, out, task,
+                  err);
+}
+
+fen_status fenp_select_linear(const fenp_prep *prep, const fenp_sample *sample,
+                              const fenp_settled *settled, fenp_chosen *out, const fenp_task *task,
+                              fen_error *err)
+{
+    fenp_setup setup = { 0 };
+    if (strcmp(settled->penalty.penalty->name, "none") == 0)
+        return fenp_fail(err, FEN_BAD_CALL, "--penalty none has no lambda to select; use l1");
+    fen_status status = fenp_setup_make(prep, sample, settled, &setup, task, err);
+    if (status == FEN_OK) status = fenp_score_linear(&setup, sample, settled, out, task, err);
+    fenp_setup_free(&setup);
+    return status;
+}
