@@ -22,7 +22,8 @@
 
 enum {
     FIRST_BYTES = 1 << 14, /* of buffer for a small file                              */
-    BLOCK_BYTES = 1 << 22, /* of text per block                                      */
+    BLOCK_BYTES = 1 << 22, /* of text per block, at least                            */
+    COLUMN_BYTES = 32,     /* and for every column, since a block names them all      */
     INDEX_MAX = 1 << 24,   /* every column up to the largest index gets a name       */
     QUOTED = 40            /* bytes of the culprit that a message shows              */
 };
@@ -68,18 +69,23 @@ static int split_pair(span word, int64_t *index, span *value)
 }
 
 /* ---- recognising ------------------------------------------------------------------- */
+/* A number, or what is written in the place of one: that is for the reader to say. */
+static int numeric(const char *at, const char *end)
+{
+    double number;
+    return fenp_parse_double(at, end - at, &number) || fenp_is_not_finite_word(at, end - at);
+}
+
 /* Pairs in a line; -1 if it cannot be a row. */
 static int64_t count_pairs(span line)
 {
     int64_t index, pairs = 0;
-    double number;
     span value, word = next_word(&line);
     if (word.at == word.end) return 0;
-    if (!finite_number(word.at, word.end, &number)) return -1;
+    if (!numeric(word.at, word.end)) return -1;
     for (word = next_word(&line); word.at < word.end; word = next_word(&line)) {
         if (is_query(word)) continue;
-        if (!split_pair(word, &index, &value) || !finite_number(value.at, value.end, &number))
-            return -1;
+        if (!split_pair(word, &index, &value) || !numeric(value.at, value.end)) return -1;
         pairs++;
     }
     return pairs;
@@ -225,6 +231,11 @@ static fen_status read_rows(reader *r, fen_table *block, int64_t length, fen_err
     return fenp_table_number_columns(block, first, r->widest + 1 - first, "label", err);
 }
 
+static int64_t block_bytes(const reader *r)
+{
+    return COLUMN_BYTES * r->widest > BLOCK_BYTES ? COLUMN_BYTES * r->widest : BLOCK_BYTES;
+}
+
 /* Fills the buffer until it holds a block and a whole line; *length: up to its last line end. */
 static fen_status fill_buffer(reader *r, int64_t *length, fen_error *err)
 {
@@ -241,7 +252,7 @@ static fen_status fill_buffer(reader *r, int64_t *length, fen_error *err)
         if (status != FEN_OK) return status;
         r->used += got;
         r->at_end = got == 0;
-        if (!r->at_end && (r->used < r->size || r->size < BLOCK_BYTES)) continue;
+        if (!r->at_end && (r->used < r->size || r->size < block_bytes(r))) continue;
         *length = r->used;
         while (!r->at_end && *length > 0 && r->text[*length - 1] != '\n') --*length;
         if (r->at_end || *length > 0) return FEN_OK;
