@@ -77,18 +77,44 @@ static int has_quantiles(const fen_model *m)
     return strcmp(m->loss->name, "pinball") == 0 && m->targets > m->prep->targets;
 }
 
+/* Of linear models without dense rows: f = X beta + b by columns. turned: targets x n. */
+static fen_status score_columns(const fen_model *m, const fenp_sample *sample, double *turned,
+                                double *scores, fen_error *err)
+{
+    fenp_design x;
+    double *owned = NULL;
+    const fen_status status = fenp_design_of(sample, &x, &owned, err);
+    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++) {
+        double *f = turned + t * sample->n;
+        fenp_design_scores(&x, m->weights + t * m->p, f);
+        for (int64_t i = 0; i < sample->n; i++) scores[i * m->targets + t] = f[i] + m->offset[t];
+    }
+    free(owned);
+    return status;
+}
+
+/* rows x targets; turned is work space of that size. */
+static fen_status score_rows(fen_model *m, const fenp_sample *sample, double *turned,
+                             double *scores, const fenp_task *task, fen_error *err)
+{
+    double *inputs = m->inputs;
+    if (!sample->x) return score_columns(m, sample, turned, scores, err);
+    if (!inputs) m->inputs = sample->x; /* lent: a model gets its rows at last */
+    const fen_status status = fenp_model_scores(m, sample->x, sample->n, scores, task, err);
+    m->inputs = inputs;
+    return status;
+}
+
 fen_status fenp_model_train_error(fen_model *m, const fenp_sample *sample, const fenp_task *task,
                                   fen_error *err)
 {
     const int one_class = fenp_model_is_one_class(m), quantiles = has_quantiles(m);
     if (m->prep->class_count == 0 && !one_class && !quantiles) return FEN_OK;
     const int64_t bytes = fenp_bytes(sample->n + 1, m->targets, sizeof(double));
-    double *inputs = m->inputs, *scores = fenp_new(bytes, 1), *turned = fenp_new(bytes, 1);
+    double *scores = fenp_new(bytes, 1), *turned = fenp_new(bytes, 1);
     fen_status status =
         scores && turned ? FEN_OK : fenp_no_memory(err, bytes, "scores of the training rows");
-    if (!inputs) m->inputs = sample->x; /* lent: a model gets its rows at last */
-    if (status == FEN_OK) status = fenp_model_scores(m, sample->x, sample->n, scores, task, err);
-    m->inputs = inputs;
+    if (status == FEN_OK) status = score_rows(m, sample, turned, scores, task, err);
     if (status == FEN_OK && quantiles)
         m->crossing = fenp_outputs_crossing(m->output, m->targets, scores, sample->w, sample->n);
     else if (status == FEN_OK && one_class)

@@ -71,6 +71,37 @@ void fenp_note_labels(fen_model *m, const fenp_sample *sample)
     }
 }
 
+/* "x6, x7 and 3 more" */
+static void list_features(const fen_model *m, const int64_t *which, int64_t count, char *out,
+                          size_t room)
+{
+    enum { SHOWN = 4 };
+    size_t used = 0;
+    for (int64_t k = 0; k < count && k < SHOWN && used < room; k++) {
+        char name[64];
+        fenp_prep_feature_name(m->prep, which[k], name, sizeof name);
+        used += (size_t)snprintf(out + used, room - used, "%s%s", k ? ", " : "", name);
+    }
+    if (count > SHOWN && used < room)
+        snprintf(out + used, room - used, " and %lld more", (long long)(count - SHOWN));
+}
+
+void fenp_note_linear(fen_model *m, int gamma_chosen)
+{
+    int64_t open = 0;
+    char names[300];
+    for (int64_t g = 0; m->groups.weight && g < m->groups.count; g++)
+        open += m->groups.weight[g] == 0.0;
+    if (open)
+        note(m, "%lld %s%s not penalised", (long long)open,
+             m->groups.start ? "group" : "coefficient", open > 1 ? "s are" : " is");
+    if (m->aliased_count) {
+        list_features(m, m->aliased, m->aliased_count, names, sizeof names);
+        note(m, "columns that earlier ones span: %s", names);
+    }
+    if (gamma_chosen) note(m, "gamma by leave-one-out of ridge regression");
+}
+
 void fenp_note_cut(fen_model *m)
 {
     note(m, m->selection.count ? "the time limit cut the selection short: the best point so far"

@@ -170,7 +170,7 @@ static fen_status solve_outputs(drive *d, int round, double gap, int *reached,
     return status;
 }
 
-static void say_what_ended(fen_model *m, fen_status status)
+void fenp_say_what_ended(fen_model *m, fen_status status)
 {
     for (int64_t t = 0; t < m->targets; t++)
         if (!(fabs(m->certificate[t].relative_gap) <= m->tolerance))
@@ -198,7 +198,7 @@ static fen_status solve_in_rounds(drive *d, const fenp_problem *problem, fenp_ar
     const fen_status why = status;
     if (fenp_is_end(why)) status = fenp_certify(m, d->sample, m->certificate, NULL, err);
     if (status == FEN_OK) status = prefer_constants(d, err);
-    if (status == FEN_OK && why != FEN_OK) say_what_ended(m, why);
+    if (status == FEN_OK && why != FEN_OK) fenp_say_what_ended(m, why);
     return status;
 }
 

@@ -1,0 +1,178 @@
+/* setup_linear.c -- the problems that penalties on coefficients make of a sample
+ *
+ *   design    the prepared features by columns; with a kernel that is not linear the kernel
+ *             matrix of all rows (kernel lasso: a coefficient for every row)
+ *   groups    of --penalty and --feature-weights; of the rows every one by itself
+ *   problems  one for every output; with group:targets one of as many copies
+ *   gamma     of the kernel lasso: given, by the rule, or the one that ridge regression with this
+ *             kernel (square loss, any lambda) is best with
+ *
+ * Cost: a copy of dense features, or n^2 numbers. Sparse features are not copied. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "story.h"
+
+/* ---- the kernel of an expansion ---------------------------------------------------------- */
+
+static int is_open(const fen_options *o, const fen_kernel *kernel)
+{
+    return kernel->uses_gamma && strcmp(o->select, "none") != 0 &&
+           (o->gamma.choice == FEN_AUTO || (o->gamma.choice == FEN_GIVEN && o->gamma.count > 1));
+}
+
+/* By the scores of ridge regression, which have a closed form. */
+static fen_status choose_gamma(const fenp_sample *sample, const fen_options *o, fenp_setup *s,
+                               const fenp_task *task, fen_error *err)
+{
+    fen_options ridge = *o;
+    fenp_strategy strategy;
+    fenp_chosen chosen = { 0 };
+    ridge.penalty = "rkhs", ridge.loss = "square", ridge.select = "loo", ridge.engine = "auto";
+    ridge.lambda = (fen_values){ .choice = FEN_AUTO };
+    const fenp_size size = fenp_size_of(sample, &ridge);
+    fen_status status = fenp_strategy_make(&ridge, s->kernel.table, fenp_find_loss("square"), &size,
+                                           &strategy, err);
+    if (status == FEN_OK) status = fenp_strategy_fits(&strategy, &ridge, &size, err);
+    if (status == FEN_OK)
+        status = fenp_choose(sample, &ridge, NULL, s->kernel.table, &strategy, &chosen, task, err);
+    if (status != FEN_OK) return status;
+    s->kernel = chosen.kernel;
+    s->gamma_chosen = 1;
+    free(chosen.selection.grid);
+    return FEN_OK;
+}
+
+static fen_status find_gamma(const fenp_sample *sample, const fen_options *o, fenp_setup *s,
+                             const fenp_task *task, fen_error *err)
+{
+    if (is_open(o, s->kernel.table)) return choose_gamma(sample, o, s, task, err);
+    if (o->gamma.choice == FEN_GIVEN && o->gamma.count > 1 && s->kernel.table->uses_gamma)
+        return fenp_fail(
+            err, FEN_BAD_CALL,
+            "--select none leaves several values of gamma to choose from: give one, or "
+            "another --select");
+    return fenp_list_gammas(o, s->kernel.table, sample, 1, &s->kernel.par.gamma, err);
+}
+
+/* Both triangles, of which the upper one is computed. */
+static fen_status make_kernel_matrix(const fenp_sample *sample, const fen_options *o, fenp_setup *s,
+                                     const fenp_task *task, fen_error *err)
+{
+    const int64_t n = sample->n, bytes = fenp_bytes(n, n, sizeof(double));
+    fen_status status =
+        fenp_memory_fits(o, bytes, "take fewer rows or --kernel linear, or raise --memory", err);
+    if (status != FEN_OK) return status;
+    double *k = fenp_new(n * n, sizeof *k);
+    if (!k) return fenp_no_memory(err, bytes, "the kernel matrix");
+    s->owned = k;
+    status = fenp_gram_upper(&s->kernel, fenp_sample_inputs(sample), k, task, err);
+    for (int64_t j = 0; status == FEN_OK && j < n; j++)
+        for (int64_t i = 0; i < j; i++) k[j + i * n] = k[i + j * n];
+    s->x = (fenp_design){ .n = n, .p = n, .copies = 1, .dense = k };
+    return status;
+}
+
+/* ---- design and groups ------------------------------------------------------------------- */
+
+static fen_status make_design(const fenp_sample *sample, const fen_options *o, fenp_setup *s,
+                              const fenp_task *task, fen_error *err)
+{
+    const fenp_task choosing = fenp_task_part(task, "choosing gamma", 0.0, 0.8);
+    const fenp_task filling = fenp_task_part(task, "kernel matrix", 0.8, 1.0);
+    const fen_kernel *kernel = fenp_find_kernel(o->kernel);
+    s->kernel = (fenp_kernel){ kernel, { 0.0, o->degree, o->coef0 } };
+    if (!kernel->linear && kernel->basis != FEN_PRECOMPUTED) {
+        const fen_status status = find_gamma(sample, o, s, &choosing, err);
+        return status == FEN_OK ? make_kernel_matrix(sample, o, s, &filling, err) : status;
+    }
+    const int64_t bytes = sample->x ? fenp_bytes(sample->n, sample->p, sizeof(double)) : 0;
+    const fen_status status = fenp_memory_fits(o, bytes, "raise --memory", err);
+    return status == FEN_OK ? fenp_design_of(sample, &s->x, &s->owned, err) : status;
+}
+
+static fen_status make_groups(const fenp_prep *prep, const fenp_settled *settled, fenp_setup *s,
+                              fen_error *err)
+{
+    const int none = strcmp(settled->penalty.penalty->name, "none") == 0;
+    if (!s->kernel.table->linear)
+        s->groups = (fenp_groups){ .count = s->x.p };
+    else if (!none)
+        return fenp_groups_make(prep, &settled->o, s->x.copies, &s->groups, err);
+    if (!none) return FEN_OK;
+    s->groups = (fenp_groups){ .count = s->x.p,
+                               .weight = fenp_new_zeroed(s->x.p, sizeof *s->groups.weight) };
+    return s->groups.weight
+               ? FEN_OK
+               : fenp_no_memory(err, fenp_bytes(s->x.p, 1, sizeof(double)), "the weights");
+}
+
+/* ---- problems ---------------------------------------------------------------------------- */
+
+/* One penalty for all targets has one parameter of the loss. */
+static fen_status check_copies(const fenp_sample *sample, const fenp_settled *settled,
+                               fen_error *err)
+{
+    for (int64_t t = 1; t < sample->targets; t++)
+        if (settled->output[t].par != settled->output[0].par)
+            return fenp_fail(err, FEN_BAD_CALL,
+                             "--penalty group:targets takes one parameter of the loss for all "
+                             "targets, not several");
+    return FEN_OK;
+}
+
+static fen_status make_problems(const fenp_sample *sample, const fenp_settled *settled,
+                                fenp_setup *s, fen_error *err)
+{
+    const fen_options *o = &settled->o;
+    const fen_loss *loss = fenp_find_loss(o->loss);
+    const int64_t n = sample->n, left = fenp_memory_limit(o) - fenp_memory_resident();
+    s->count = sample->targets / s->x.copies;
+    s->problem = fenp_new_zeroed(s->count, sizeof *s->problem);
+    s->w = fenp_new(fenp_bytes(sample->targets, n, sizeof(double)), 1);
+    if (!s->problem || !s->w)
+        return fenp_no_memory(err, fenp_bytes(sample->targets, n, sizeof(double)), "the weights");
+    for (int64_t t = 0; t < sample->targets; t++)
+        fenp_output_weights(loss, sample->y + t * n, sample->w, n, s->w + t * n);
+    for (int64_t k = 0; k < s->count; k++)
+        s->problem[k] = (fenp_linear){ .x = &s->x,
+                                       .loss = loss,
+                                       .par = &settled->output[k * s->x.copies].par,
+                                       .y = sample->y + k * s->x.copies * n,
+                                       .w = s->w + k * s->x.copies * n,
+                                       .bias = o->bias,
+                                       .mix = settled->penalty.par,
+                                       .groups = &s->groups,
+                                       .nonnegative = o->nonnegative,
+                                       .engine = o->engine,
+                                       .room = left > 0 ? left : 1 };
+    return FEN_OK;
+}
+
+fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
+                           const fenp_settled *settled, fenp_setup *out, const fenp_task *task,
+                           fen_error *err)
+{
+    const char *how = settled->penalty.how;
+    const int joint = how && strcmp(how, "targets") == 0;
+    *out = (fenp_setup){ .count = 0 };
+    fen_status status = joint ? check_copies(sample, settled, err) : FEN_OK;
+    if (status == FEN_OK) status = make_design(sample, &settled->o, out, task, err);
+    out->x.copies = joint ? sample->targets : 1;
+    if (status == FEN_OK) status = make_groups(prep, settled, out, err);
+    if (status == FEN_OK) status = make_problems(sample, settled, out, err);
+    if (status != FEN_OK) fenp_setup_free(out);
+    return status;
+}
+
+void fenp_setup_free(fenp_setup *s)
+{
+    fenp_groups_free(&s->groups);
+    free(s->problem);
+    free(s->owned);
+    free(s->w);
+    *s = (fenp_setup){ .count = 0 };
+}
