@@ -3,7 +3,8 @@
  *     prepare -> settle -> plan -> choose gamma, lambda, power -> solve until certified -> model
  *
  * Solvers only improve their iterate; limits, progress, cancellation and the decision to stop
- * are made in fit_solve.c, and only the independent certificate can say "optimal". */
+ * are made in fit_solve.c, and only the independent certificate can say "optimal". Penalties on
+ * coefficients: fit_linear.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,7 +246,9 @@ static fen_status fit_exact(const fen_table *table, const fen_options *o, const 
     fen_status status = fenp_prep_learn(table, o, &prep, &sample, err);
     if (status != FEN_OK) return status;
     status = fenp_settle(o, prep, sample, &settled, err);
-    if (status == FEN_OK) status = fit_settled(&prep, sample, &settled, task, out, err);
+    if (status == FEN_OK)
+        status = fenp_on_coefficients(o) ? fenp_fit_linear(&prep, sample, &settled, task, out, err)
+                                         : fit_settled(&prep, sample, &settled, task, out, err);
     fenp_settled_free(&settled);
     fenp_sample_free(sample);
     fenp_prep_free(prep);

@@ -1,0 +1,327 @@
+/* fit_linear.c -- from a sample to a certified model: penalties on coefficients
+ *
+ *     setup -> choose lambda -> solve every output until certified -> model
+ *
+ * Without a penalty the square loss goes to QR (rank, aliased columns), all else to the working
+ * sets of solver/linear.h. Those stop at their own account of the gap; the certificate decides,
+ * and where it asks for more, outputs go on with a smaller gap. A limit or the caller ends the
+ * work at the best so far, which is certified all the same. Where nothing is proved and the best
+ * constant has a lower objective, that is the answer. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/threads.h"
+#include "loss/traits.h"
+#include "solver/least_squares.h"
+#include "story.h"
+
+enum { MOST_ROUNDS = 4 };
+
+typedef struct drive {
+    fen_model *m;
+    fenp_setup *setup;
+    const fenp_sample *sample;
+    double *beta; /* targets x columns of the design */
+} drive;
+
+static int is_none(const fen_model *m) { return strcmp(m->penalty->name, "none") == 0; }
+
+/* ---- the model --------------------------------------------------------------------------- */
+
+/* Room for the coefficients: weights of features, or terms of rows. */
+static fen_model *blank(const fenp_sample *sample, const fenp_setup *setup)
+{
+    fen_model *m = fenp_model_new(sample->n, sample->p, sample->targets);
+    if (!m) return NULL;
+    double **room = setup->kernel.table->linear ? &m->weights : &m->terms;
+    *room = fenp_new_zeroed(fenp_bytes(sample->targets, setup->x.p, sizeof(double)), 1);
+    if (*room) return m;
+    fen_model_free(m);
+    return NULL;
+}
+
+/* The model takes over what it keeps: preparation, outputs, groups, selection. */
+static fen_status build(fenp_prep **prep, const fenp_sample *sample, fenp_settled *settled,
+                        fenp_setup *setup, fenp_chosen *chosen, fen_model **out, fen_error *err)
+{
+    const fen_options *o = &settled->o;
+    fen_model *m = blank(sample, setup);
+    if (!m)
+        return fenp_no_memory(err, fenp_bytes(sample->n + setup->x.p, sample->targets, 8),
+                              "the model");
+    m->loss = fenp_find_loss(o->loss), m->kernel = setup->kernel;
+    m->penalty = settled->penalty.penalty, m->mix = settled->penalty.par;
+    m->lambda = is_none(m) ? 0.0 : chosen->lambda, m->power = 2.0, m->tolerance = o->tolerance;
+    m->bias = o->bias, m->nonnegative = o->nonnegative, m->copies = setup->x.copies;
+    m->groups = setup->groups, setup->groups = (fenp_groups){ .count = 0 };
+    memcpy(m->output, settled->output, (size_t)m->targets * sizeof *m->output);
+    m->class_weights = settled->class_weights, settled->class_weights = NULL;
+    for (int64_t k = 0; k < setup->count; k++) {
+        setup->problem[k].groups = &m->groups;
+        setup->problem[k].par = &m->output[k * m->copies].par;
+    }
+    for (int64_t t = 0; t < m->targets; t++) m->coef_scale[t] = 1.0;
+    fenp_note_preparation(*prep, sample->dropped_missing, sample->dropped_weightless, m->note,
+                          sizeof m->note);
+    m->prep = *prep, *prep = NULL;
+    m->hash = sample->hash;
+    m->selection = chosen->selection, chosen->selection = (fenp_selection){ .kind = "" };
+    fenp_note_labels(m, sample);
+    if (chosen->cut) fenp_note_cut(m);
+    *out = m;
+    return FEN_OK;
+}
+
+/* ---- no penalty, square loss: QR ----------------------------------------------------------- */
+
+static fen_status keep_aliased(fen_model *m, const int64_t *aliased, fen_error *err)
+{
+    int64_t count = 0;
+    for (int64_t j = 0; j < m->p; j++) count += aliased[j] != 0;
+    if (count == 0) return FEN_OK;
+    m->aliased = fenp_new(count, sizeof *m->aliased);
+    if (!m->aliased) return fenp_no_memory(err, 8 * count, "the aliased columns");
+    for (int64_t j = 0; j < m->p; j++)
+        if (aliased[j]) m->aliased[m->aliased_count++] = j;
+    return FEN_OK;
+}
+
+static fen_status solve_least_squares(drive *d, const fenp_task *task, fen_error *err)
+{
+    fen_model *m = d->m;
+    fenp_least_squares facts = { .aliased = fenp_new_zeroed(m->p, sizeof *facts.aliased) };
+    fenp_linear problem = d->setup->problem[0];
+    if (!facts.aliased) return fenp_no_memory(err, 8 * m->p, "the columns");
+    problem.w = d->sample->w;
+    fen_status status = fenp_least_squares_solve(&problem, m->targets, d->beta, m->offset, m->dual,
+                                                 &facts, task, err);
+    if (status == FEN_OK) status = keep_aliased(m, facts.aliased, err);
+    free(facts.aliased);
+    if (status != FEN_OK) return status;
+    m->rank = facts.rank, m->condition = facts.condition;
+    snprintf(m->method, sizeof m->method, "qr");
+    return FEN_OK;
+}
+
+/* Pairs of classes have rows of their own each; signs of coefficients are no matter of QR. */
+static int takes_qr(const fen_model *m)
+{
+    const int pairs = m->prep->class_count > 2 && m->output[0].minus >= 0;
+    return is_none(m) && fenp_is_square(m->loss) && !m->nonnegative && !pairs;
+}
+
+/* ---- working sets -------------------------------------------------------------------------- */
+
+/* What there is before the first step, and where a solver did worse. */
+static fen_status make_constant(const drive *d, int64_t k, fen_error *err)
+{
+    fen_model *m = d->m;
+    const int64_t p = d->setup->x.p;
+    double *w = fenp_new(m->n, sizeof *w), par;
+    if (!w) return fenp_no_memory(err, 8 * m->n, "the weights");
+    for (int64_t t = k * m->copies; t < (k + 1) * m->copies; t++) {
+        m->offset[t] = fenp_best_constant(m, d->sample, t, w, &par);
+        memset(d->beta + t * p, 0, (size_t)p * sizeof(double));
+    }
+    free(w);
+    return FEN_OK;
+}
+
+static fen_status solve_problem(drive *d, int64_t k, double gap, int *reached,
+                                const fenp_task *task, fen_error *err)
+{
+    fen_model *m = d->m;
+    const int64_t first = k * m->copies;
+    fenp_linear_state *state = NULL;
+    fenp_linear_point point = { .lambda = m->lambda,
+                                .beta = d->beta + first * d->setup->x.p,
+                                .b = m->offset + first,
+                                .u = m->dual + first * m->n };
+    fen_status status = fenp_linear_begin(&d->setup->problem[k], &state, task, err);
+    if (status == FEN_OK) status = fenp_linear_solve(state, gap, &point, task, err);
+    fenp_linear_end(state);
+    if (point.method) snprintf(m->method, sizeof m->method, "%s", point.method);
+    *reached |= status == FEN_OK && point.relative_gap <= gap;
+    return status;
+}
+
+static int is_proved(const fen_model *m, int64_t t)
+{
+    return fabs(m->certificate[t].relative_gap) <= m->tolerance;
+}
+
+/* All problems that are not yet proved. *reached: some solver's account says that they are. */
+static fen_status solve_problems(drive *d, int round, double gap, int *reached,
+                                 const fenp_task *task, fen_error *err)
+{
+    const double count = (double)d->setup->count;
+    fen_status status = FEN_OK;
+    *reached = 0;
+    for (int64_t k = 0; status == FEN_OK && k < d->setup->count; k++) {
+        const fenp_task part =
+            fenp_task_part(task, "solving", (double)k / count, (double)(k + 1) / count);
+        if (round && is_proved(d->m, k * d->m->copies)) continue;
+        status = solve_problem(d, k, gap, reached, &part, err);
+    }
+    return status;
+}
+
+/* Unproved and worse than the best constant: that is better. */
+static fen_status prefer_constants(const drive *d, fen_error *err)
+{
+    fen_model *m = d->m;
+    fen_status status = FEN_OK;
+    int worse = 0;
+    for (int64_t k = 0; status == FEN_OK && k < d->setup->count; k++) {
+        const fen_certificate *c = &m->certificate[k * m->copies];
+        if (is_proved(m, k * m->copies) || c->primal <= c->null || isinf(c->null)) continue;
+        status = make_constant(d, k, err);
+        worse = 1;
+    }
+    return worse && status == FEN_OK ? fenp_certify(m, d->sample, m->certificate, NULL, err)
+                                     : status;
+}
+
+static fen_status solve_in_rounds(drive *d, const fenp_task *task, fen_error *err)
+{
+    fen_model *m = d->m;
+    const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
+    double gap = 0.5 * m->tolerance;
+    fen_status status = FEN_OK;
+    for (int64_t k = 0; status == FEN_OK && k < d->setup->count; k++)
+        status = make_constant(d, k, err);
+    for (int round = 0; status == FEN_OK && round < MOST_ROUNDS; round++) {
+        int reached = 0;
+        const fenp_task solving =
+            fenp_task_part(task, "solving", 0.9 * (1.0 - pow(0.2, round)), 0.9);
+        status = solve_problems(d, round, gap, &reached, &solving, err);
+        if (status == FEN_OK) status = fenp_certify(m, d->sample, m->certificate, &check, err);
+        if (status != FEN_OK || fenp_worst_gap(m) <= m->tolerance || !reached) break;
+        gap *= 0.1;
+    }
+    const fen_status why = status;
+    if (fenp_is_end(why)) status = fenp_certify(m, d->sample, m->certificate, NULL, err);
+    if (status == FEN_OK) status = prefer_constants(d, err);
+    if (status == FEN_OK && why != FEN_OK) fenp_say_what_ended(m, why);
+    return status;
+}
+
+static fen_status solve(drive *d, const fenp_task *task, fen_error *err)
+{
+    fen_model *m = d->m;
+    if (!takes_qr(m)) return solve_in_rounds(d, task, err);
+    const fenp_task solving = fenp_task_part(task, "solving", 0.0, 0.9);
+    const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
+    const fen_status status = solve_least_squares(d, &solving, err);
+    return status == FEN_OK ? fenp_certify(m, d->sample, m->certificate, &check, err) : status;
+}
+
+/* ---- what a model needs besides ------------------------------------------------------------ */
+
+static fen_status check_finite(const fen_model *m, fen_error *err)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        if (isnan(m->certificate[t].primal) || !isfinite(m->certificate[t].norm) ||
+            !isfinite(m->offset[t]))
+            return fenp_fail(err, FEN_BAD_DATA,
+                             "the objective leaves the range of numbers: columns or targets are "
+                             "too large; see --scale");
+    return FEN_OK;
+}
+
+/* How far residuals leave a tube. */
+static fen_status note_scores(const drive *d, fen_error *err)
+{
+    fen_model *m = d->m;
+    if (strcmp(m->loss->name, "tube") != 0) return FEN_OK;
+    fenp_design one = d->setup->x;
+    double *f = fenp_new(fenp_bytes(m->targets, m->n, sizeof *f), 1);
+    if (!f) return fenp_no_memory(err, fenp_bytes(m->targets, m->n, sizeof *f), "the scores");
+    one.copies = 1;
+    for (int64_t t = 0; t < m->targets; t++)
+        fenp_design_scores(&one, d->beta + t * one.p, f + t * m->n);
+    fenp_note_scores(m, d->sample, f);
+    free(f);
+    return FEN_OK;
+}
+
+static fen_status finish(drive *d, fenp_sample *sample, const fenp_task *task, fen_error *err)
+{
+    fen_model *m = d->m;
+    int over = 0;
+    for (int64_t t = 0; t < m->targets; t++) over |= fenp_is_early(m->certificate[t].verdict);
+    fen_status status = check_finite(m, err);
+    if (status == FEN_OK) status = note_scores(d, err);
+    if (status == FEN_OK) status = fenp_model_train_error(m, sample, over ? NULL : task, err);
+    if (status == FEN_OK && m->terms) status = fenp_model_pack_terms(m, sample->x, err);
+    if (status != FEN_OK) return status;
+    if (m->terms && !m->inputs && m->kernel.table->basis != FEN_PRECOMPUTED)
+        m->inputs = sample->x, sample->x = NULL;
+    if (is_none(m)) free(m->groups.weight), m->groups.weight = NULL;
+    fenp_note_linear(m, d->setup->gamma_chosen);
+    return FEN_OK;
+}
+
+/* ---- the story --------------------------------------------------------------------------- */
+
+/* Of the time that a limit leaves, for the fit itself. */
+static const double FIT_SHARE = 0.2;
+
+static fen_status choose_lambda(const fenp_setup *setup, const fenp_sample *sample,
+                                const fenp_settled *settled, fenp_chosen *chosen,
+                                const fenp_task *task, fen_error *err)
+{
+    fenp_task choosing = fenp_task_part(task, "selection", 0.1, 0.8);
+    if (strcmp(settled->penalty.penalty->name, "none") == 0) return FEN_OK;
+    if (choosing.deadline > 0.0) choosing.deadline -= FIT_SHARE * (choosing.deadline - fenp_now());
+    return fenp_choose_linear(setup->problem, setup->count, sample, &settled->o, settled->output,
+                              chosen, &choosing, err);
+}
+
+/* Optimal or not: with more time it would have been another objective. */
+static void mark_cut(fen_model *m)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        if (!fenp_is_early(m->certificate[t].verdict))
+            m->certificate[t].verdict = FEN_VERDICT_LIMIT;
+}
+
+static fen_status fit_setup(fenp_prep **prep, fenp_sample *sample, fenp_settled *settled,
+                            fenp_setup *setup, const fenp_task *task, fen_model **out,
+                            fen_error *err)
+{
+    const fenp_task solving = fenp_task_part(task, "solving", 0.8, 1.0);
+    fenp_chosen chosen = { .power = 2.0 };
+    fen_model *m = NULL;
+    fen_status status = choose_lambda(setup, sample, settled, &chosen, task, err);
+    if (status == FEN_OK) status = build(prep, sample, settled, setup, &chosen, &m, err);
+    free(chosen.selection.grid);
+    if (status != FEN_OK) return status;
+    drive d = { m, setup, sample, m->terms ? m->terms : m->weights };
+    status = solve(&d, &solving, err);
+    if (status == FEN_OK && chosen.cut) mark_cut(m);
+    if (status == FEN_OK) status = finish(&d, sample, &solving, err);
+    if (status == FEN_OK)
+        *out = m;
+    else
+        fen_model_free(m);
+    return status;
+}
+
+fen_status fenp_fit_linear(fenp_prep **prep, fenp_sample *sample, fenp_settled *settled,
+                           const fenp_task *task, fen_model **out, fen_error *err)
+{
+    const double start = fenp_now();
+    const fenp_task beginning = fenp_task_part(task, "preparation", 0.0, 0.1);
+    fenp_setup setup;
+    fen_status status = fenp_setup_make(*prep, sample, settled, &setup, &beginning, err);
+    if (status != FEN_OK) return status;
+    status = fit_setup(prep, sample, settled, &setup, task, out, err);
+    fenp_setup_free(&setup);
+    if (status == FEN_OK) (*out)->seconds = fenp_now() - start;
+    return status;
+}
