@@ -22,6 +22,8 @@ static void print_next(const request *r, const char *model, int chosen)
     report("Next", "fenchel predict %s NEW.csv -o predictions.csv", model);
     report("", "fenchel verify %s %s", model, data);
     if (chosen) report("", "fenchel select %s%s", data, r->selecting);
+    if (chosen && strcmp(r->options.penalty, "rkhs") != 0)
+        report("", "fenchel path %s%s", data, r->selecting);
 }
 
 static void print_fit(const json_t *json, const request *r, const char *path)

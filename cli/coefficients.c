@@ -9,7 +9,7 @@
 #include <string.h>
 #include "report.h"
 
-enum { SHOWN = 20, ACROSS = 4, NAMED = 8 };
+enum { SHOWN = 20, ACROSS = 4 };
 
 typedef struct entry {
     const json_t *json;
@@ -77,6 +77,13 @@ static const char *aliased_mark(const json_t *json)
     return json_is_true(json_object_get(json, "aliased")) ? " *" : "";
 }
 
+static int any_aliased(const listing *l, size_t shown)
+{
+    size_t j = 0;
+    while (j < shown && !aliased_mark(l->at[j].json)[0]) j++;
+    return j < shown;
+}
+
 /* ---- one target --------------------------------------------------------------------------- */
 
 enum { NAME = 26, NUMBER = 13 };
@@ -129,25 +136,6 @@ static void print_several(const listing *l, const json_t *model, size_t shown)
         report("", "the first %" PRId64 " of %" PRId64 " outputs", across, l->targets);
 }
 
-/* ---- what is not in the table --------------------------------------------------------------- */
-
-/* "c, d, ...": columns that the ones before them span. */
-static void report_aliased(const json_t *model)
-{
-    const json_t *all = json_object_get(model, "coefficients");
-    char list[512] = "";
-    size_t used = 0, count = 0;
-    for (size_t j = 0; j < json_array_size(all); j++) {
-        const json_t *json = json_array_get(all, j);
-        if (!json_is_true(json_object_get(json, "aliased")) || count++ >= NAMED) continue;
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%.40s", used ? ", " : "",
-                                 json_text_at(json, "name"));
-    }
-    if (count > 0)
-        report("", "* aliased, the columns before them say the same: %s%s", list,
-               count > NAMED ? ", ..." : "");
-}
-
 void report_coefficients(const json_t *model)
 {
     if (!json_object_get(model, "coefficients")) return;
@@ -161,6 +149,6 @@ void report_coefficients(const json_t *model)
         print_several(&l, model, shown);
     if (l.count > shown)
         report("", "and %zu smaller ones: fenchel info MODEL --json has all", l.count - shown);
-    report_aliased(model);
+    if (any_aliased(&l, shown)) report("", "* the columns before it say the same");
     free(l.at);
 }

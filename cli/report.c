@@ -265,8 +265,8 @@ static void report_terms(const json_t *model)
         snprintf(also, sizeof also, ", %.0f of %.0f groups", json_at(groups, "active"),
                  json_at(groups, "count"));
     report("Terms", "%s%s of %.0f coefficients%s%s", list,
-           target_count(model) > TARGETS_SHOWN ? ", ..." : "", json_at(model, "d"), also,
-           target_count(model) > 1 ? ", output by output" : "");
+           target_count(model) > TARGETS_SHOWN ? ", ..." : "", json_at(model, "d"),
+           target_count(model) > 1 ? " (output by output)" : "", also);
 }
 
 /* From where on the digits of single coefficients are doubtful. */
@@ -301,6 +301,9 @@ static int all_within_tolerance(const json_t *model)
     return 1;
 }
 
+/* One problem of all targets, whose certificate stands in each of them. */
+static int is_joint(const json_t *model) { return json_is_true(json_object_get(model, "joint")); }
+
 /* JSON has null for infinities: a primal value is one where a row lies outside a hard tube. */
 static void certificate_row(const json_t *model, int64_t t)
 {
@@ -312,8 +315,9 @@ static void certificate_row(const json_t *model, int64_t t)
     if (!isnan(dual)) snprintf(number[1], sizeof number[1], "%.7g", dual);
     if (!isnan(json_at_target(model, "relative_gap", t)))
         snprintf(number[2], sizeof number[2], "%.2g", gap);
-    printf("%*s%-16.16s %12s %12s %9s  %s\n", LABEL_WIDTH, "", target_name(model, t), number[0],
-           number[1], number[2], verdict(model, t));
+    printf("%*s%-16.16s %12s %12s %9s  %s\n", LABEL_WIDTH, "",
+           is_joint(model) ? "all together" : target_name(model, t), number[0], number[1],
+           number[2], verdict(model, t));
 }
 
 static int64_t worst_target(const json_t *model)
@@ -328,7 +332,8 @@ static int64_t worst_target(const json_t *model)
 
 void report_certificate(const json_t *model)
 {
-    int64_t targets = target_count(model), shown = targets_shown(model);
+    int64_t targets = is_joint(model) ? 1 : target_count(model);
+    int64_t shown = targets < TARGETS_SHOWN ? targets : TARGETS_SHOWN;
     printf("%-*s%-16s %12s %12s %9s  %s\n", LABEL_WIDTH, "Certificate", "target", "primal", "dual",
            "rel. gap", "verdict");
     for (int64_t t = 0; targets == shown && t < shown; t++) certificate_row(model, t);
@@ -386,6 +391,11 @@ void report_error(const json_t *model)
     report_decisions(model);
     if (strcmp(json_text_at(model, "task"), "regression") != 0) return;
     if (strcmp(json_text_at(model, "loss"), "square") != 0) return;
+    if (is_joint(model)) {
+        report("Error", "R2 %.4f training, all targets together",
+               1 - json_at_target(model, "mean_loss", 0) / json_at_target(model, "null", 0));
+        return;
+    }
     for (int64_t t = 0; t < targets_shown(model); t++) {
         double loss = json_at_target(model, "mean_loss", t);
         double null = json_at_target(model, "null", t);

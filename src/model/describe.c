@@ -105,8 +105,8 @@ static int set_size(json_t *out, const fen_model *m)
     const char *task = fenp_model_is_one_class(m) ? "one-class"
                        : m->prep->class_count > 0 ? "classification"
                                                   : "regression";
-    return set_text(out, "task", task) | set_integer(out, "n", m->n) | set_integer(out, "d", m->p) |
-           set_integer(out, "inputs", m->prep->inputs);
+    return set_text(out, "task", task) | set_integer(out, "n", m->n) |
+           set_integer(out, "d", m->whole) | set_integer(out, "inputs", m->prep->inputs);
 }
 
 /* --- classes and outputs -------------------------------------------------------------- */
@@ -182,6 +182,7 @@ static int set_penalty(json_t *out, const fen_model *m)
     return failed | set_number(out, "mix", none ? NAN : m->mix) |
            json_object_set_new(out, "nonnegative", json_boolean(m->nonnegative)) |
            set_each(out, "terms", m, terms) |
+           (m->copies > 1 ? json_object_set_new(out, "joint", json_true()) : 0) |
            (m->penalty->parts == FEN_GROUPS ? json_object_set_new(out, "groups", groups) : 0) |
            (m->rank >= 0 ? set_integer(out, "rank", m->rank) : 0) |
            (m->rank >= 0 ? set_number(out, "condition", m->condition) : 0);
