@@ -1,0 +1,197 @@
+"""What reports say about linear models: coefficients, ranks, terms, and what chose lambda."""
+import os
+import random
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from tool import ToolTest  # noqa: E402
+
+WIDTH = 80
+
+
+def table_of(text, targets=1):
+    """Name -> numbers of the table of coefficients, in the order in which they stand."""
+    rows, first, last = {}, 13, 39 if targets == 1 else 33
+    for line in text.partition("Coefficients")[2].splitlines()[1:]:
+        found = re.match(r"((?: +-?[\d.]+(?:e[+-]\d+)?)+)(?:  \S.*)?(?: \*)?$", line[last:])
+        if line[:first].strip() or not found:
+            break
+        rows[line[first:last].strip()] = [float(word) for word in found.group(1).split()]
+    return rows
+
+
+class Reports(ToolTest):
+    def setUp(self):
+        super().setUp()
+        source = random.Random(3)
+        lines = ["age,colour,size,twin,noise,y,z,kind"]
+        for i in range(90):
+            age = "" if i % 10 == 0 else f"{source.gauss(40, 10):.4f}"
+            colour, size = source.choice(["red", "green", "blue"]), source.gauss(170, 9)
+            y = (2 * float(age or 40) + (30 if colour == "red" else 0) + 0.5 * size
+                 + source.gauss(0, 1))
+            lines.append(f"{age},{colour},{size:.4f},{2 * round(size, 4):.4f},"
+                         f"{source.gauss(0, 1):.4f},{y:.4f},{size - y:.4f},"
+                         f"{'abc'[i % 3] if i % 7 == 0 else 'a' if y > 180 else 'b'}")
+        self.write("data.csv", "\n".join(lines) + "\n")
+        self.write("plain.csv", "".join(",".join(line.split(",")[:6]) + "\n" for line in lines))
+        self.write("kind.csv", "".join(",".join(line.split(",")[:5] + line.split(",")[7:]) + "\n"
+                                       for line in lines))
+
+    def text(self, *words, **more):
+        text = self.run_tool(*words, **more).out
+        self.assertLessEqual(max(map(len, text.splitlines())), WIDTH, text)
+        return text
+
+    def assert_table(self, text, found, targets=1):
+        """The table holds what the JSON holds, the largest first."""
+        rows = table_of(text, targets)
+        of = {entry["name"]: entry for entry in found["coefficients"]}
+        self.assertEqual(list(rows)[-1], "(intercept)")
+        sizes = []
+        for name, numbers in rows.items():
+            if name == "(intercept)":
+                wanted = found["intercept"] if targets > 1 else [found["intercept"]]
+            elif targets > 1:
+                wanted = of[name]["value"]
+                sizes.append(max(map(abs, of[name]["standardised"])))
+            else:
+                wanted = [of[name]["value"], of[name]["standardised"]]
+                sizes.append(abs(of[name]["standardised"]))
+            self.assertEqual(len(numbers), len(wanted), name)
+            for number, value in zip(numbers, wanted):
+                self.assertLessEqual(abs(number - value), 1e-3 * abs(value) + 1e-300)
+        self.assertEqual(sizes, sorted(sizes, reverse=True))
+        return rows
+
+
+class RidgeReports(Reports):
+    def test_ridge(self):
+        words = ("plain.csv", "--kernel", "linear", "--lambda", "0.01")
+        text = self.text("fit", *words)
+        found = self.run_tool("info", "plain.fen", "--json").json
+        rows = self.assert_table(text, found)
+        self.assertEqual(set(rows), {"age", "age is missing", "colour = red", "colour = green",
+                                     "colour = blue", "size", "twin", "noise", "(intercept)"})
+        self.assert_table(self.text("info", "plain.fen"), found)
+        self.assertIn("R2 0.9", text)
+
+    def test_units_of_the_file(self):
+        """Predictions follow from the coefficients and a row of the file."""
+        self.run_tool("fit", "plain.csv", "--kernel", "linear", "--lambda", "0.01", "-q")
+        found = self.run_tool("info", "plain.fen", "--json").json
+        of = {entry["name"]: entry["value"] for entry in found["coefficients"]}
+        predicted = self.run_tool("predict", "plain.fen", "plain.csv", "--json").json["predictions"]
+        rows = [line.split(",") for line in self.read("plain.csv").decode().splitlines()[1:]]
+        for row, wanted in zip(rows, predicted):
+            if not row[0]:
+                continue
+            sum_ = found["intercept"] + of["colour = " + row[1]]
+            for name, cell in (("age", row[0]), ("size", row[2]), ("twin", row[3]),
+                               ("noise", row[4])):
+                sum_ += of[name] * float(cell)
+            self.assertAlmostEqual(sum_, wanted, 8)
+
+    def test_several_targets_and_classes(self):
+        text = self.text("fit", "data.csv", "--kernel", "linear", "--lambda", "0.01", "--target",
+                         "y,z")
+        found = self.run_tool("info", "data.fen", "--json").json
+        self.assert_table(text, found, targets=2)
+        self.assertRegex(text, r"Coefficients +y +z\n")
+        text = self.text("fit", "kind.csv", "--kernel", "linear", "--lambda", "0.01")
+        found = self.run_tool("info", "kind.fen", "--json").json
+        self.assert_table(text, found, targets=3)
+        self.assertRegex(text, r"Coefficients +a +b +c\n")
+
+    def test_many(self):
+        names = [f"a column with quite a long name {j}" for j in range(40)]
+        source = random.Random(4)
+        lines = [",".join(names) + ",y"]
+        for _ in range(60):
+            cells = [source.gauss(0, 1) for _ in names]
+            lines.append(",".join(map(str, cells)) + f",{3 * cells[7] - cells[31]}")
+        self.write("wide.csv", "\n".join(lines) + "\n")
+        text = self.text("fit", "wide.csv", "--kernel", "linear", "--lambda", "0.1")
+        self.assertEqual(len(table_of(text)), 21)
+        self.assertEqual(list(table_of(text))[0], "a column wit.. long name 7")
+        self.assertIn("and 20 smaller ones: fenchel info MODEL --json has all", text)
+        self.assertEqual(len(self.run_tool("info", "wide.fen", "--json").json["coefficients"]), 40)
+
+    def test_kernels_have_no_table(self):
+        for text in (self.text("fit", "plain.csv", "--gamma", "0.1", "--lambda", "0.1"),
+                     self.text("info", "plain.fen")):
+            self.assertNotIn("Coefficients", text)
+            self.assertNotIn("Terms", text)
+
+    def test_without_scaling_there_is_one_scale(self):
+        text = self.text("fit", "plain.csv", "--kernel", "linear", "--lambda", "0.01", "--scale",
+                         "none")
+        self.assertRegex(text, r"Coefficients +value\n")
+        text = self.text("fit", "plain.csv", "--kernel", "linear", "--lambda", "0.01", "--scale",
+                         "range")
+        self.assertRegex(text, r"Coefficients +value +over range\n")
+
+
+class PenaltyReports(Reports):
+    def test_least_squares(self):
+        text = self.text("fit", "plain.csv", "--penalty", "none")
+        found = self.run_tool("info", "plain.fen", "--json").json
+        self.assertIn("Chosen       nothing: there is no penalty", text)
+        self.assertRegex(text, r"Rank +6 of \d columns: of all best coefficients the shortest")
+        aliased = [entry["name"] for entry in found["coefficients"] if entry.get("aliased")]
+        self.assertIn("twin", aliased)
+        self.assertEqual(len(found["coefficients"]) - len(aliased), found["rank"])
+        flat = " ".join(text.split())
+        self.assertRegex(text, r"\n +twin .* \*\n")
+        self.assertIn("* the columns before it say the same", text)
+        self.assertIn("columns that earlier ones span: ", flat)
+        self.assertIn("any coefficients is at least the dual value", flat)
+        self.assert_table(text, found)
+        self.assert_table(self.text("info", "plain.fen"), found)
+
+    def test_lasso(self):
+        text = self.text("fit", "plain.csv", "--penalty", "l1", "--lambda", "5")
+        found = self.run_tool("info", "plain.fen", "--json").json
+        nonzero = sum(entry["value"] != 0 for entry in found["coefficients"])
+        self.assertEqual(nonzero, found["terms"])
+        self.assertLess(nonzero, found["d"])
+        self.assertIn(f"Terms        {nonzero} of {found['d']} coefficients", text)
+        self.assertIn("Chosen       nothing: lambda was given", text)
+        self.assertEqual(len(self.assert_table(text, found)), nonzero + 1)
+        self.assertNotIn("Shrinkage", text)
+
+    def test_groups(self):
+        text = self.text("fit", "plain.csv", "--penalty", "group", "--lambda", "3")
+        found = self.run_tool("info", "plain.fen", "--json").json
+        groups = found["groups"]
+        self.assertIn(f"{groups['active']} of {groups['count']} groups", text)
+        self.assertRegex(text, r"colour = red .*  colour\n")
+        self.assertEqual({entry["group"] for entry in found["coefficients"]
+                          if entry["name"].startswith("age")}, {"age"})
+
+    def test_choices(self):
+        for select, words in (("kfold:4", "the best of 100 by 4-fold RMSE"),
+                              ("1se:4", "the largest lambda within one standard error of the best "
+                                        "of 100 by 4-fold RMSE"),
+                              ("aic", "the best of 100 by AIC"),
+                              ("bic", "the best of 100 by BIC")):
+            with self.subTest(select=select):
+                text = self.text("fit", "plain.csv", "--penalty", "l1", "--select", select)
+                self.assertIn(words, " ".join(text.split()))
+                found = self.run_tool("info", "plain.fen", "--json").json
+                chosen = re.search(r"> +(\S+) ", text).group(1)
+                self.assertAlmostEqual(float(chosen) / found["lambda"], 1, 3)
+                self.assertEqual("held out" in text, "fold" in words)
+
+    def test_kernel_lasso(self):
+        text = self.text("fit", "plain.csv", "--penalty", "l1", "--kernel", "gaussian", "--gamma",
+                         "0.05", "--lambda", "0.1")
+        found = self.run_tool("info", "plain.fen", "--json").json
+        self.assertIn(f"{found['support']} of 90 rows have a coefficient", text)
+        self.assertNotIn("Coefficients", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
