@@ -37,7 +37,7 @@ double fenp_group_norm(int64_t m, const double *x)
 void fenp_group_add(const fenp_group_qp *q, int64_t g, const double *x, double *out)
 {
     const double *columns = q->h + q->start[g] * q->ld;
-    const int64_t m = fenp_group_size(q, g);
+    const int64_t m = fenp_group_members(q, g);
     if (m == 1)
         cblas_daxpy((int)q->k, *x, columns, 1, out, 1);
     else
@@ -60,7 +60,7 @@ static void gather(fenp_group_newton *w)
     const fenp_group_qp *q = w->q;
     w->groups = w->a = 0;
     for (int64_t g = 0; g < q->groups; g++) {
-        const double r = fenp_group_norm(fenp_group_size(q, g), q->b + q->start[g]), l = q->l[g];
+        const double r = fenp_group_norm(fenp_group_members(q, g), q->b + q->start[g]), l = q->l[g];
         if (r == 0.0 && l > 0.0) continue;
         w->active[w->groups++] = g;
         for (int64_t i = q->start[g]; i < q->start[g + 1]; i++) {
@@ -74,7 +74,7 @@ static void gather(fenp_group_newton *w)
 static void add_curvature(fenp_group_newton *w, int64_t g, int64_t at)
 {
     const fenp_group_qp *q = w->q;
-    const int64_t m = fenp_group_size(q, g);
+    const int64_t m = fenp_group_members(q, g);
     const double *b = q->b + q->start[g], r = fenp_group_norm(m, b), l = q->l[g] / r;
     for (int64_t c = 0; c < m; c++) {
         double *column = w->factor + at + (at + c) * w->a;
@@ -93,7 +93,7 @@ static void assemble(fenp_group_newton *w, double ridge)
         for (int64_t r = c; r < w->a; r++) f[r + c * w->a] = column[w->who[r]];
     }
     for (int64_t k = 0, at = 0; k < w->groups; k++) {
-        const int64_t g = w->active[k], m = fenp_group_size(q, g);
+        const int64_t g = w->active[k], m = fenp_group_members(q, g);
         if (q->l[g] > 0.0 && m > 1) add_curvature(w, g, at);
         at += m;
     }
@@ -141,7 +141,7 @@ static void multiply(fenp_group_newton *w)
 static double bend(const fenp_group_newton *w, int64_t g, double t, double *value)
 {
     const fenp_group_qp *q = w->q;
-    const int64_t from = q->start[g], m = fenp_group_size(q, g);
+    const int64_t from = q->start[g], m = fenp_group_members(q, g);
     const double *b = q->b + from, *s = w->step + from;
     double there = 0.0, ahead = 0.0;
     const double r = fenp_group_norm(m, b), forward = inner(m, b, s) / r, square = inner(m, s, s);
@@ -162,7 +162,7 @@ static double along(const fenp_group_newton *w, double t, double *change)
     const fenp_group_qp *q = w->q;
     double first = 0.0, second = 0.0, value = 0.0, turn = 0.0;
     for (int64_t k = 0; k < w->groups; k++) {
-        const int64_t g = w->active[k], from = q->start[g], m = fenp_group_size(q, g);
+        const int64_t g = w->active[k], from = q->start[g], m = fenp_group_members(q, g);
         first += inner(m, w->slope + from, w->step + from);
         second += inner(m, w->step + from, w->product + from);
         if (q->l[g] > 0.0) turn += bend(w, g, t, &value);
@@ -177,7 +177,7 @@ static int64_t stop_at_zero(fenp_group_newton *w)
     const fenp_group_qp *q = w->q;
     int64_t stopped = 0;
     for (int64_t k = 0; k < w->groups; k++) {
-        const int64_t g = w->active[k], from = q->start[g], m = fenp_group_size(q, g);
+        const int64_t g = w->active[k], from = q->start[g], m = fenp_group_members(q, g);
         const double *b = q->b + from;
         double *s = w->step + from;
         if (q->l[g] == 0.0 || inner(m, b, b) + inner(m, b, s) > 0.0) continue;
@@ -207,7 +207,7 @@ static int64_t walk(fenp_group_newton *w, double length)
     const fenp_group_qp *q = w->q;
     int64_t gone = 0;
     for (int64_t k = 0; k < w->groups; k++) {
-        const int64_t g = w->active[k], m = fenp_group_size(q, g);
+        const int64_t g = w->active[k], m = fenp_group_members(q, g);
         double *b = q->b + q->start[g], *s = w->step + q->start[g];
         const double before = fenp_group_norm(m, b);
         for (int64_t i = 0; i < m; i++) b[i] += length * s[i];

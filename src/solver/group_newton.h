@@ -21,7 +21,7 @@ typedef struct fenp_group_newton {
 fen_status fenp_group_newton_step(fenp_group_newton *w, int *cut, fen_error *err);
 
 /* What both files need. */
-static inline int64_t fenp_group_size(const fenp_group_qp *q, int64_t g)
+static inline int64_t fenp_group_members(const fenp_group_qp *q, int64_t g)
 {
     return q->start[g + 1] - q->start[g];
 }

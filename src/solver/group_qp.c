@@ -52,7 +52,7 @@ typedef struct work {
 
 static double violation_of(const fenp_group_qp *q, int64_t g)
 {
-    const int64_t m = fenp_group_size(q, g);
+    const int64_t m = fenp_group_members(q, g);
     const double *b = q->b + q->start[g], *slope = q->g + q->start[g], l = q->l[g];
     const double r = l > 0.0 ? fenp_group_norm(m, b) : 0.0;
     if (r == 0.0) {
@@ -84,7 +84,7 @@ static void move(const fenp_group_qp *q, int64_t g, double *x)
 {
     double *b = q->b + q->start[g];
     int any = 0;
-    for (int64_t i = 0; i < fenp_group_size(q, g); i++) {
+    for (int64_t i = 0; i < fenp_group_members(q, g); i++) {
         const double before = b[i];
         b[i] = x[i];
         x[i] -= before;
@@ -98,7 +98,7 @@ static void move(const fenp_group_qp *q, int64_t g, double *x)
 static fen_status learn(work *w, int64_t g, fen_error *err)
 {
     const fenp_group_qp *q = w->q;
-    const int64_t m = fenp_group_size(q, g), from = q->start[g];
+    const int64_t m = fenp_group_members(q, g), from = q->start[g];
     double *v = w->vectors + w->square[g], *d = w->values + from;
     for (int64_t c = 0; c < m; c++)
         memcpy(v + c * m, q->h + from + (from + c) * q->ld, (size_t)m * sizeof *v);
@@ -135,7 +135,7 @@ static double root(int64_t m, const double *a, const double *d, double l, double
 static void block_optimum(const work *w, int64_t g, double *x)
 {
     const fenp_group_qp *q = w->q;
-    const int64_t m = fenp_group_size(q, g), from = q->start[g];
+    const int64_t m = fenp_group_members(q, g), from = q->start[g];
     const double *v = w->vectors + w->square[g], *d = w->values + from, l = q->l[g];
     double *a = w->newton.packed, *gt = a + m;
     cblas_dgemv(CblasColMajor, CblasTrans, (int)m, (int)m, 1.0, v, (int)m, q->b + from, 1, 0.0, a,
@@ -177,7 +177,7 @@ static fen_status sweep(work *w, double tolerance, double *worst, int64_t *chang
         const double violation = violation_of(q, g);
         if (!(violation <= *worst)) *worst = violation;
         if (violation <= tolerance) continue;
-        const int64_t m = fenp_group_size(q, g);
+        const int64_t m = fenp_group_members(q, g);
         const int zero = fenp_group_norm(m, q->b + q->start[g]) == 0.0;
         if (m > 1 && !w->known[g]) status = learn(w, g, err);
         if (status != FEN_OK) break;
@@ -273,7 +273,7 @@ static fen_status settle_free(work *w, fen_error *err)
     const fenp_group_qp *q = w->q;
     fen_status status = FEN_OK;
     for (int64_t g = 0; g < q->groups && status == FEN_OK; g++) {
-        const int64_t from = q->start[g], m = fenp_group_size(q, g);
+        const int64_t from = q->start[g], m = fenp_group_members(q, g);
         if (q->l[g] > 0.0 || m == 1) continue;
         if (!w->known[g]) status = learn(w, g, err);
         for (int64_t c = 0; c < m && status == FEN_OK && w->values[from + c] == 0.0; c++) {
@@ -311,7 +311,7 @@ static int64_t size_of(const fenp_group_qp *q, int64_t *squares, int64_t *eigen)
     *squares = 0;
     if (fenp_bytes(q->k, q->k, 64) < 0) return -1;
     for (int64_t g = 0; g < q->groups; g++) {
-        const int64_t m = fenp_group_size(q, g);
+        const int64_t m = fenp_group_members(q, g);
         if (m <= 1) continue;
         *squares += m * m;
         largest = m > largest ? m : largest;
@@ -332,7 +332,8 @@ static void lay_out(work *w, double *block, int64_t squares, int64_t eigen)
     w->square = w->newton.active + q->groups, w->known = w->square + q->groups;
     for (int64_t g = 0, at = 0; g < q->groups; g++) {
         w->square[g] = at, w->known[g] = 0;
-        at += fenp_group_size(q, g) > 1 ? fenp_group_size(q, g) * fenp_group_size(q, g) : 0;
+        at +=
+            fenp_group_members(q, g) > 1 ? fenp_group_members(q, g) * fenp_group_members(q, g) : 0;
     }
     memcpy(w->b0, q->b, (size_t)k * sizeof(double));
     memcpy(w->g0, q->g, (size_t)k * sizeof(double));
@@ -345,7 +346,7 @@ static double scale_of(work *w)
     double most = 0.0;
     memset(w->newton.product, 0, (size_t)q->k * sizeof(double));
     for (int64_t g = 0; g < q->groups; g++)
-        if (fenp_group_norm(fenp_group_size(q, g), q->b + q->start[g]) != 0.0)
+        if (fenp_group_norm(fenp_group_members(q, g), q->b + q->start[g]) != 0.0)
             fenp_group_add(q, g, q->b + q->start[g], w->newton.product);
     for (int64_t i = 0; i < q->k; i++) most = fmax(most, fabs(w->newton.product[i] - q->g[i]));
     for (int64_t g = 0; g < q->groups; g++) most = fmax(most, q->l[g]);
