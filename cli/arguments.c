@@ -50,13 +50,17 @@ int popt_table_make(popt_table *t, const command *c)
 {
     int rows = 0;
     while (fen_option_at(rows)) rows++;
-    *t = (popt_table){ .entry = calloc((size_t)rows + OWN_COUNT + 2, sizeof *t->entry),
+    *t = (popt_table){ .entry = calloc((size_t)rows + OWN_COUNT + 3, sizeof *t->entry),
                        .text = calloc((size_t)rows + 1, sizeof *t->text) };
     struct poptOption *e = t->entry;
     if (!e || !t->text) return 0;
     if (c->output)
         *e++ = (struct poptOption){ "output",       'o',      POPT_ARG_STRING, NULL, VALUE_OUTPUT,
                                     c->output_help, c->output };
+    if (c->plot_help)
+        *e++ =
+            (struct poptOption){ "plot",       0, POPT_ARG_STRING, NULL, VALUE_PLOT, c->plot_help,
+                                 PLOT_ARGUMENT };
     for (int i = 0; i < OWN_COUNT; i++)
         *e++ = (struct poptOption){ own_options[i].name, own_options[i].letter, POPT_ARG_NONE, NULL,
                                     VALUE_OWN + i,       own_options[i].help,   NULL };
@@ -149,6 +153,8 @@ static int take_option(request *r, int value, char *text)
         return complain(EXIT_ROOM, "out of memory while reading the command line");
     if (value == VALUE_OUTPUT)
         r->output = text;
+    else if (value == VALUE_PLOT)
+        r->plot = text;
     else if (value == VALUE_OWN + OWN_JSON)
         r->json = 1;
     else if (value == VALUE_OWN + OWN_QUIET)

@@ -28,6 +28,7 @@ struct command {
     int         operand_count;
     const char *output;             /* argument of -o; NULL: there is no -o           */
     const char *output_help;
+    const char *plot_help;          /* of --plot FILE; NULL: there is no --plot       */
     const char *summary;            /* one line                                       */
     const char *description;        /* paragraphs separated by newlines               */
     const char *const *examples;    /* what it does, how it is typed, ..., NULL       */
@@ -49,7 +50,7 @@ struct request {
     const command *command;
     fen_options    options;
     const char    *operand[OPERANDS_MAX];
-    const char    *output;          /* NULL: not given */
+    const char    *output, *plot;   /* NULL: not given */
     int            json, quiet, help;
     char           selecting[256];  /* the options given that select takes as well, as
                                        they would be typed; "" where they do not fit */
@@ -63,6 +64,7 @@ typedef struct own_option {
 } own_option;
 enum { OWN_JSON, OWN_QUIET, OWN_HELP, OWN_COUNT };
 extern const own_option own_options[OWN_COUNT];
+#define PLOT_ARGUMENT "FILE.svg"
 /* argv[0] is the name of the command. Answers an exit code; anything but EXIT_DONE has
  * been said on stderr. request_free in any case. */
 int  request_read(request *r, const command *c, int argc, const char **argv);

@@ -3,7 +3,9 @@
  * A table for people; -o writes one row of CSV per solution, the solution in it. */
 #include <math.h>
 #include <string.h>
+#include "plot.h"
 #include "report.h"
+#include "steps.h"
 
 typedef struct span { /* the points of one target */
     const json_t *points;
@@ -132,38 +134,71 @@ static void write_point(const json_t *p, FILE *out)
         csv_number(out, json_number_value(json_array_get(solution, j)), j + 1 < width ? ',' : '\n');
 }
 
-static int write_path(const json_t *json, const char *path)
+static void write_points(const json_t *json, FILE *out)
 {
     const json_t *points = json_object_get(json, "points");
+    write_header(json, out);
+    for (size_t i = 0; i < json_array_size(points); i++)
+        write_point(json_array_get(points, i), out);
+}
+
+/* A penalty on coefficients, not on the norm of a function. */
+static int has_steps(const json_t *json) { return json_object_get(json, "scales") != NULL; }
+
+static int write_path(const json_t *json, const char *path)
+{
     sink s;
     int code = sink_open(&s, path);
     if (code != EXIT_DONE) return code;
-    write_header(json, s.stream);
-    for (size_t i = 0; i < json_array_size(points); i++)
-        write_point(json_array_get(points, i), s.stream);
+    (has_steps(json) ? write_steps : write_points)(json, s.stream);
     return sink_close(&s, EXIT_DONE);
 }
 
+static int write_plot(const json_t *json, const char *path)
+{
+    sink s;
+    figure f;
+    int code = figure_read(&f, json);
+    if (code == EXIT_DONE) code = sink_open(&s, path);
+    if (code == EXIT_DONE) {
+        plot(&f, s.stream);
+        code = sink_close(&s, EXIT_DONE);
+    }
+    figure_free(&f);
+    return code;
+}
+
 /* ---- the command --------------------------------------------------------------------------- */
+
+static int is_dash(const char *path) { return path && strcmp(path, "-") == 0; }
 
 static int answer(const request *r, const char *text)
 {
     json_t *json = json_parse(text);
     if (!json) return EXIT_ROOM;
     int code = r->output ? write_path(json, r->output) : EXIT_DONE;
-    const int to_stdout = r->output && strcmp(r->output, "-") == 0;
+    if (code == EXIT_DONE && r->plot) code = write_plot(json, r->plot);
+    const int to_stdout = is_dash(r->output) || is_dash(r->plot);
     if (code == EXIT_DONE && r->json && !to_stdout)
         code = json_print(json_incref(json));
     else if (code == EXIT_DONE && !to_stdout)
-        print_path(json);
+        (has_steps(json) ? print_steps : print_path)(json);
     json_decref(json);
     return code;
 }
 
-static int run(const request *r) { return run_question(r, fen_path, answer); }
+static int run(const request *r)
+{
+    const int code = check_output(r->plot, (const char *const[]){ r->operand[0], NULL });
+    return code == EXIT_DONE ? run_question(r, fen_path, answer) : code;
+}
 
 /* clang-format off */
 static const char *const examples[] = {
+    "the lasso: which columns enter when, all coefficients as CSV and as a picture",
+    "fenchel path train.csv --penalty l1 --select 1se:10 -o path.csv --plot path.svg",
+    "every breakpoint of the lasso path",
+    "fenchel path train.csv --penalty l1 --engine homotopy",
     "how norm and error move with the power of the penalty",
     "fenchel path train.csv --over power --lambda 0.01",
     "support vector regression along lambda, with the scores of ten folds",
@@ -176,6 +211,7 @@ static const char *const examples[] = {
 const command command_path = {
     .name = "path", .operands = "DATA", .operand_count = 1,
     .output = "TABLE", .output_help = "write every solution with its figures as CSV",
+    .plot_help = "draw the coefficients along the path (linear models)",
     .summary = "solutions along lambda or the power",
     .description = "Solves for a whole grid of lambdas or powers and shows the norm, the errors "
                    "and the penalty lambda2 of power 2 that leads to the same solution: for the "
@@ -185,7 +221,12 @@ const command command_path = {
                    "linear kernels, else the coefficients of the training rows, both for prepared "
                    "(scaled) features. For the square loss mean_loss and score are mean squares "
                    "there, their roots on the screen; other losses have a score where --select "
-                   "asks for one. lambda2 is empty where f = 0.",
+                   "asks for one. lambda2 is empty where f = 0.\n"
+                   "Penalties on coefficients (--penalty l1, elastic, group): 100 lambdas from the "
+                   "least one without terms down, or with --engine homotopy every breakpoint of "
+                   "the lasso. The screen shows at which lambda coefficients enter and leave; CSV "
+                   "and JSON hold the coefficients of all columns that were ever in, in the units "
+                   "of the file.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

@@ -47,7 +47,8 @@ static void bash_command(const command *c)
         printf("        %s) options='--help' ;;\n", c->name);
         return;
     }
-    printf("        %s) options='--json --quiet --help%s", c->name, c->output ? " --output" : "");
+    printf("        %s) options='--json --quiet --help%s%s", c->name, c->output ? " --output" : "",
+           c->plot_help ? " --plot" : "");
     for (int32_t i = 0; (o = fen_option_at(i)) != NULL; i++)
         if (option_applies(o, c)) printf(" --%s", o->name);
     fputs("'", stdout);
@@ -133,6 +134,11 @@ static void zsh_command(const command *c)
         put_quoted(c->output_help);
         fputs("]:file:_files'", stdout);
     }
+    if (c->plot_help) {
+        fputs(" \\\n            '--plot=[", stdout);
+        put_quoted(c->plot_help);
+        fputs("]:file:_files'", stdout);
+    }
     for (int i = 0; i < OWN_COUNT; i++)
         printf(" \\\n            '--%s[%s]'", own_options[i].name, own_options[i].help);
     for (int32_t i = 0; (o = fen_option_at(i)) != NULL; i++)
@@ -196,6 +202,10 @@ static void fish_command(const command *c)
     if (c->drop_in) return;
     if (c->output) {
         fish_line(c, 'o', "output", c->output_help);
+        puts(" -r");
+    }
+    if (c->plot_help) {
+        fish_line(c, 0, "plot", c->plot_help);
         puts(" -r");
     }
     for (int i = 0; i < OWN_COUNT; i++) {

@@ -117,6 +117,10 @@ static void put_command(const command *c)
         put_option("o", "output", c->output);
         put_line("", c->output_help, ".");
     }
+    if (c->plot_help) {
+        put_option(NULL, "plot", PLOT_ARGUMENT);
+        put_line("", c->plot_help, ".");
+    }
     if (c->operand_list) {
         put_line(".TP\n\\fI", c->operands, "\\fR");
         puts("One of:");

@@ -4,8 +4,9 @@
 #include <popt.h>
 #include "cli.h"
 
-/* What poptGetNextOpt answers: an option of the library, of the tool, or -o. */
-enum { VALUE_LIBRARY = 1, VALUE_OWN = 1000, VALUE_OUTPUT = 2000 };
+/* What poptGetNextOpt answers: an option of the library, of the tool, -o or
+ * --plot. */
+enum { VALUE_LIBRARY = 1, VALUE_OWN = 1000, VALUE_OUTPUT = 2000, VALUE_PLOT };
 
 typedef struct popt_table {
     struct poptOption *entry;

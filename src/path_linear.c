@@ -37,20 +37,23 @@ typedef struct trace {
     int64_t first;
     double *lambdas;
     int64_t count;
-    json_t **points;         /* targets: an array each                            */
-    json_t *names;           /* of those that were ever active, in their order    */
-    int64_t *input;          /* inputs + 1: the first feature of each             */
-    char *in, *seen;         /* targets x p: active at the last point; p: ever    */
-    double *value, *product; /* p                                                 */
-    double *f, *u;           /* copies x n: X beta; n: dual vector of breakpoints */
-    int exact;               /* breakpoints tell who comes and goes               */
-    double last;             /* lambda of the last breakpoint                     */
-    int64_t entries;         /* since the memory was looked at                    */
+    json_t **points; /* targets: an array each                                       */
+    json_t *names;   /* of those that were ever active, in their order               */
+    json_t *scales;  /* of them: coefficient of the scaled feature over that of the column */
+    int64_t *input;  /* inputs + 1: the first feature of each                        */
+    char *in, *seen; /* targets x p: active at the last point; p: ever               */
+    double *value, *product; /* p                                                    */
+    double *unit;            /* p: 1 / scales, of all features                               */
+    double *f, *u;           /* copies x n: X beta; n: dual vector of breakpoints            */
+    int exact;               /* breakpoints tell who comes and goes                          */
+    double last;             /* lambda of the last breakpoint                                */
+    int64_t entries;         /* since the memory was looked at                               */
 } trace;
 
 /* What a point has beside the coefficients. */
 typedef struct figures {
     double lambda, objective, gap, score, deviation;
+    int64_t terms; /* -1: to be counted */
 } figures;
 
 /* ---- names ------------------------------------------------------------------------------- */
@@ -85,7 +88,8 @@ static int list_name(trace *r, int64_t j, const char *name)
 {
     if (r->seen[j]) return 0;
     r->seen[j] = 1;
-    return json_array_append_new(r->names, fenp_json_string(name));
+    return json_array_append_new(r->names, fenp_json_string(name)) |
+           json_array_append_new(r->scales, fenp_json_number(1.0 / r->unit[j]));
 }
 
 /* Coefficients other than 0 as {name: value}, and who came or went since the last point; nonzero:
@@ -119,6 +123,13 @@ static int64_t count_terms(const double *beta, int64_t p)
     return terms;
 }
 
+/* Rounding errors of a constant are nothing. */
+static double explained(double loss, double null)
+{
+    const double share = 1.0 - loss / null;
+    return !(null > 0.0) ? NAN : fabs(share) < 1e-12 ? 0.0 : share;
+}
+
 /* Copy t of the problem; f: its scores, without b. NULL: no memory. */
 static json_t *point_json(trace *r, int64_t t, const figures *of, const double *beta, double b,
                           double loss)
@@ -132,13 +143,13 @@ static json_t *point_json(trace *r, int64_t t, const figures *of, const double *
                      sizeof target);
     memcpy(r->value, beta, (size_t)p * sizeof *beta);
     const double shift = is_linear(r) ? fenp_to_units_of_file(r->prep, r->value) : 0.0;
-    json_t *point =
-        json_pack("{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "target", fenp_json_string(target),
-                  "lambda", fenp_json_number(of->lambda), "terms", (json_int_t)count_terms(beta, p),
-                  "mean_loss", fenp_json_number(loss), "objective", fenp_json_number(of->objective),
-                  "relative_gap", fenp_json_number(of->gap), "explained",
-                  fenp_json_number(null > 0.0 ? 1.0 - loss / null : NAN), "intercept",
-                  fenp_json_number(b - shift));
+    json_t *point = json_pack(
+        "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "target", fenp_json_string(target), "lambda",
+        fenp_json_number(of->lambda), "terms",
+        (json_int_t)(of->terms < 0 ? count_terms(beta, p) : of->terms), "mean_loss",
+        fenp_json_number(loss), "objective", fenp_json_number(of->objective), "relative_gap",
+        fenp_json_number(of->gap), "explained", fenp_json_number(explained(loss, null)),
+        "intercept", fenp_json_number(b - shift));
     int failed = !point || set_coefficients(r, point, r->first + t, beta);
     if (!failed && !isnan(of->score))
         failed = json_object_set_new(point, "score", fenp_json_number(of->score)) |
@@ -187,7 +198,8 @@ static fen_status see(void *user, int64_t rung, const fenp_linear_point *at, fen
                          .objective = at->primal,
                          .gap = at->relative_gap,
                          .score = scored ? scores->grid[rung].score : NAN,
-                         .deviation = scored ? scores->grid[rung].deviation : NAN };
+                         .deviation = scored ? scores->grid[rung].deviation : NAN,
+                         .terms = -1 };
     return add_point(r, &of, at->beta, at->b, err);
 }
 
@@ -240,7 +252,7 @@ static fen_status see_break(void *user, const fenp_break *at, const double *beta
         if (beta[j] != 0.0)
             penalty += fabs(beta[j]) * (q->groups->weight ? q->groups->weight[j] : 1.0);
     fenp_design_scores(q->x, beta, r->f);
-    figures of = { .lambda = at->lambda, .score = NAN, .deviation = NAN };
+    figures of = { .lambda = at->lambda, .score = NAN, .deviation = NAN, .terms = at->terms };
     of.objective = loss_of(r, 0, b) + at->lambda * penalty;
     of.gap = (of.objective - dual_value(r, at->lambda, b)) / of.objective;
     r->last = at->lambda;
@@ -292,13 +304,14 @@ static json_t *path_json(const trace *r)
             json_decref(all);
             return NULL;
         }
-    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:s, s:o, s:s, s:s, s:O, s:o}", "n",
+    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:s, s:o, s:s, s:s, s:O, s:O, s:o}", "n",
                      (json_int_t)r->sample->n, "d", (json_int_t)r->sample->p, "over", "lambda",
                      "loss", o->loss, "kernel", o->kernel, "gamma",
                      fenp_json_number(is_linear(r) ? NAN : r->setup->kernel.par.gamma), "penalty",
                      o->penalty, "selected", fenp_json_number(scored ? r->chosen.lambda : NAN),
                      "score_kind", scored ? o->select : "", "solution",
-                     r->exact ? "breakpoints" : "grid", "features", r->names, "points", all);
+                     r->exact ? "breakpoints" : "grid", "features", r->names, "scales", r->scales,
+                     "points", all);
 }
 
 static fen_status open_trace(trace *r, fen_error *err)
@@ -307,16 +320,19 @@ static fen_status open_trace(trace *r, fen_error *err)
     r->count = fenp_count_lambdas_linear(&r->settled->o);
     r->lambdas = fenp_new(r->count, sizeof(double));
     r->points = fenp_new_zeroed(targets, sizeof *r->points);
-    r->names = json_array();
+    r->names = json_array(), r->scales = json_array();
     r->input = fenp_new(r->prep->inputs + 1, sizeof *r->input);
     r->in = fenp_new_zeroed(targets + 1, p);
-    r->value = fenp_new(p, 2 * sizeof(double));
+    r->value = fenp_new(p, 3 * sizeof(double));
     r->f = fenp_new(n, (targets + 1) * (int64_t)sizeof(double));
-    int failed =
-        !r->lambdas || !r->points || !r->names || !r->input || !r->in || !r->value || !r->f;
+    int failed = !r->lambdas || !r->points || !r->names || !r->scales || !r->input || !r->in ||
+                 !r->value || !r->f;
     for (int64_t t = 0; t < targets && !failed; t++) failed = !(r->points[t] = json_array());
     if (failed) return fenp_no_memory(err, fenp_bytes(p, 24, 1), "the path");
-    r->seen = r->in + targets * p, r->product = r->value + p, r->u = r->f + targets * n;
+    r->seen = r->in + targets * p, r->u = r->f + targets * n;
+    r->product = r->value + p, r->unit = r->product + p;
+    for (int64_t j = 0; j < p; j++) r->unit[j] = 1.0;
+    if (is_linear(r)) fenp_to_units_of_file(r->prep, r->unit);
     count_features(r);
     return FEN_OK;
 }
@@ -324,7 +340,7 @@ static fen_status open_trace(trace *r, fen_error *err)
 static void close_trace(trace *r)
 {
     for (int64_t t = 0; r->points && t < r->sample->targets; t++) json_decref(r->points[t]);
-    json_decref(r->names);
+    json_decref(r->names), json_decref(r->scales);
     free(r->lambdas), free(r->points), free(r->input), free(r->in), free(r->value), free(r->f);
     free(r->chosen.selection.grid);
 }

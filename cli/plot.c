@@ -1,0 +1,269 @@
+/* plot.c -- curves as SVG
+ *
+ * One panel for every target: a frame, a line for every coefficient, the number of terms above,
+ * names at the right end of the largest ones, moved apart where they would overlap. Numbers
+ * have two decimals of a pixel; nothing but the curves decides what is written. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "plot.h"
+
+enum { WIDTH = 860, PANEL = 460, LEFT = 76, RIGHT = 170, TOP = 62, BOTTOM = 58 };
+enum { MOST_LINES = 400, MOST_NAMES = 16, NAME_HEIGHT = 14, NAME_LENGTH = 24 };
+
+/* Dark enough on white, and told apart by most eyes. */
+static const char *const colours[] = { "#1f5fa8", "#c8501e", "#2e7d4f", "#8a3f9e", "#b08a00",
+                                       "#0f8a9d", "#a8324a", "#5b5b5b", "#6b7f1e", "#3d4db3" };
+enum { COLOURS = sizeof colours / sizeof *colours };
+
+typedef struct panel {
+    const figure *f;
+    const curves *c;
+    FILE *out;
+    double top;     /* of the frame */
+    double x0, x1;  /* at its left and right end: x or log10 x */
+    double y0, y1;  /* at its lower and upper end */
+    int64_t *order; /* lines, the largest first */
+} panel;
+
+static double frame_width(void) { return WIDTH - LEFT - RIGHT; }
+static double frame_height(void) { return PANEL - TOP - BOTTOM; }
+static double coordinate(const figure *f, double x) { return f->logarithmic ? log10(x) : x; }
+
+static double across(const panel *p, double x)
+{
+    return LEFT + frame_width() * (coordinate(p->f, x) - p->x0) / (p->x1 - p->x0);
+}
+
+static double down(const panel *p, double y)
+{
+    return p->top + frame_height() * (p->y1 - y) / (p->y1 - p->y0);
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+/* At most so many characters, with what XML reserves written out. */
+static void put_escaped(FILE *out, const char *text, int most)
+{
+    for (int count = 0; *text && count < most; text++) {
+        count += ((unsigned char)*text & 0xc0) != 0x80; /* UTF-8: the first byte of a character */
+        if (*text == '<')
+            fputs("&lt;", out);
+        else if (*text == '>')
+            fputs("&gt;", out);
+        else if (*text == '&')
+            fputs("&amp;", out);
+        else if ((unsigned char)*text < 32)
+            fputc(' ', out);
+        else
+            fputc(*text, out);
+    }
+    while (((unsigned char)*text & 0xc0) == 0x80) fputc(*text++, out);
+    if (*text) fputs("...", out);
+}
+
+static void put_text(const panel *p, double x, double y, const char *anchor, const char *colour,
+                     const char *text)
+{
+    fprintf(p->out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\" fill=\"%s\">", x, y, anchor,
+            colour);
+    put_escaped(p->out, text, NAME_LENGTH);
+    fputs("</text>\n", p->out);
+}
+
+static void put_line(const panel *p, double x0, double y0, double x1, double y1, const char *style)
+{
+    fprintf(p->out, "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" %s/>\n", x0, y0, x1, y1,
+            style);
+}
+
+/* ---- axes ------------------------------------------------------------------------------------ */
+
+static double nice_step(double span)
+{
+    const double power = pow(10.0, floor(log10(span / 5.0))), ratio = span / 5.0 / power;
+    return power * (ratio < 1.5 ? 1.0 : ratio < 3.5 ? 2.0 : ratio < 7.5 ? 5.0 : 10.0);
+}
+
+static void put_y_axis(const panel *p)
+{
+    const double step = nice_step(p->y1 - p->y0);
+    char text[32];
+    for (double k = ceil(p->y0 / step); k * step <= p->y1; k += 1.0) {
+        const double y = down(p, k * step);
+        put_line(p, LEFT, y, WIDTH - RIGHT, y, k == 0.0 ? "stroke=\"#888\"" : "stroke=\"#e4e4e4\"");
+        snprintf(text, sizeof text, "%.6g", k == 0.0 ? 0.0 : k * step);
+        put_text(p, LEFT - 7, y + 4, "end", "#333", text);
+    }
+}
+
+/* Terms of the point nearest to x. */
+static void put_terms(const panel *p, double x)
+{
+    int64_t near = 0;
+    char text[32];
+    for (int64_t k = 1; k < p->c->points; k++)
+        if (fabs(across(p, p->c->x[k]) - across(p, x)) <
+            fabs(across(p, p->c->x[near]) - across(p, x)))
+            near = k;
+    if (isnan(p->c->terms[near])) return;
+    snprintf(text, sizeof text, "%.0f", p->c->terms[near]);
+    put_text(p, across(p, x), p->top - 7, "middle", "#333", text);
+}
+
+static void put_x_axis(const panel *p)
+{
+    const double low = fmin(p->x0, p->x1), high = fmax(p->x0, p->x1), step = nice_step(high - low);
+    const double bottom = p->top + frame_height();
+    char text[32];
+    for (double k = ceil(low / step); k * step <= high; k += 1.0) {
+        const double x = p->f->logarithmic ? pow(10.0, k * step) : k * step, at = across(p, x);
+        put_line(p, at, bottom, at, bottom + 5, "stroke=\"#333\"");
+        snprintf(text, sizeof text, "%.3g", x);
+        put_text(p, at, bottom + 19, "middle", "#333", text);
+        put_terms(p, x);
+    }
+    put_text(p, LEFT + 0.5 * frame_width(), bottom + 40, "middle", "#333", p->f->x_name);
+    put_text(p, LEFT, p->top - 26, "start", "#333", p->f->y_name);
+    if (!isnan(p->c->terms[0]))
+        put_text(p, WIDTH - RIGHT + 8, p->top - 7, "start", "#333", "terms");
+    if (p->c->title[0])
+        put_text(p, LEFT + 0.5 * frame_width(), p->top - 42, "middle", "#000", p->c->title);
+}
+
+static void put_mark(const panel *p)
+{
+    const double x = isnan(p->f->mark) ? NAN : across(p, p->f->mark);
+    if (!(x >= LEFT - 1 && x <= WIDTH - RIGHT + 1)) return;
+    put_line(p, x, p->top, x, p->top + frame_height(), "stroke=\"#333\" stroke-dasharray=\"5 4\"");
+    put_text(p, x, p->top - 24, "middle", "#333", "selected");
+}
+
+/* ---- curves ----------------------------------------------------------------------------------- */
+
+static const char *colour_of(int64_t rank) { return colours[rank % COLOURS]; }
+
+static void put_curves(const panel *p)
+{
+    const int64_t points = p->c->points;
+    const int64_t shown = p->c->lines < MOST_LINES ? p->c->lines : MOST_LINES;
+    for (int64_t rank = shown - 1; rank >= 0; rank--) { /* the largest on top */
+        const double *y = p->c->y + p->order[rank] * points;
+        fprintf(p->out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" points=\"",
+                colour_of(rank));
+        for (int64_t k = 0; k < points; k++)
+            fprintf(p->out, "%s%.2f,%.2f", k ? " " : "", across(p, p->c->x[k]), down(p, y[k]));
+        fputs("\"/>\n", p->out);
+    }
+}
+
+typedef struct label {
+    double y;
+    int64_t rank;
+} label;
+
+static int by_height(const void *a, const void *b)
+{
+    const double x = ((const label *)a)->y, y = ((const label *)b)->y;
+    return (x > y) - (x < y);
+}
+
+/* Names at the last values, those below moved down until none overlap, then all of them up as
+ * far as the frame asks. */
+static void put_names(const panel *p)
+{
+    label names[MOST_NAMES];
+    const int64_t last = p->c->points - 1;
+    const int count = p->c->lines < MOST_NAMES ? (int)p->c->lines : MOST_NAMES;
+    const double bottom = p->top + frame_height() + 8;
+    for (int i = 0; i < count; i++)
+        names[i] = (label){ down(p, p->c->y[p->order[i] * p->c->points + last]) + 4, i };
+    qsort(names, (size_t)count, sizeof *names, by_height);
+    for (int i = 1; i < count; i++) names[i].y = fmax(names[i].y, names[i - 1].y + NAME_HEIGHT);
+    for (int i = count - 1; i >= 0; i--)
+        names[i].y = fmin(names[i].y, i == count - 1 ? bottom : names[i + 1].y - NAME_HEIGHT);
+    for (int i = 0; i < count; i++)
+        put_text(p, WIDTH - RIGHT + 8, names[i].y, "start", colour_of(names[i].rank),
+                 p->c->name[p->order[names[i].rank]]);
+}
+
+/* ---- panels ----------------------------------------------------------------------------------- */
+
+static double largest(const curves *c, int64_t line)
+{
+    double most = 0.0;
+    for (int64_t k = 0; k < c->points; k++) most = fmax(most, fabs(c->y[line * c->points + k]));
+    return most;
+}
+
+typedef struct ranked {
+    double size;
+    int64_t line;
+} ranked;
+
+static int by_size(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    return x->size != y->size ? (x->size < y->size) - (x->size > y->size)
+                              : (x->line > y->line) - (x->line < y->line);
+}
+
+/* By the value at the end, where the names stand, then by the largest one. NULL: no memory. */
+static int64_t *rank_lines(const curves *c)
+{
+    const size_t count = (size_t)c->lines + 1;
+    ranked *of = calloc(count, sizeof *of);
+    int64_t *order = calloc(count, sizeof *order);
+    for (int64_t i = 0; of && i < c->lines; i++)
+        of[i] = (ranked){ fabs(c->y[(i + 1) * c->points - 1]) + 1e-3 * largest(c, i), i };
+    if (of) qsort(of, (size_t)c->lines, sizeof *of, by_size);
+    for (int64_t i = 0; of && order && i < c->lines; i++) order[i] = of[i].line;
+    if (!of) free(order);
+    free(of);
+    return of ? order : NULL;
+}
+
+/* A little more than all values, 0 among them. */
+static void find_ranges(panel *p)
+{
+    const curves *c = p->c;
+    double low = 0.0, high = 0.0;
+    for (int64_t i = 0; i < c->lines * c->points; i++)
+        low = fmin(low, c->y[i]), high = fmax(high, c->y[i]);
+    const double margin = high > low ? 0.04 * (high - low) : 1.0;
+    p->y0 = low - margin, p->y1 = high + margin;
+    p->x0 = coordinate(p->f, c->x[0]), p->x1 = coordinate(p->f, c->x[c->points - 1]);
+    if (p->x0 == p->x1) p->x0 += 0.5, p->x1 -= 0.5;
+}
+
+static void put_panel(const figure *f, int64_t i, FILE *out)
+{
+    panel p = { .f = f, .c = &f->of[i], .out = out, .top = TOP + (double)i * PANEL };
+    p.order = rank_lines(p.c);
+    if (!p.order) return;
+    find_ranges(&p);
+    put_y_axis(&p);
+    put_x_axis(&p);
+    put_curves(&p);
+    put_mark(&p);
+    put_names(&p);
+    fprintf(
+        out,
+        "<rect x=\"%d\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"none\" stroke=\"#333\"/>\n",
+        LEFT, p.top, frame_width(), frame_height());
+    free(p.order);
+}
+
+void plot(const figure *f, FILE *out)
+{
+    const int height = (int)f->count * PANEL;
+    fprintf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+        "font-family=\"sans-serif\" font-size=\"12\">\n"
+        "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+        WIDTH, height, WIDTH, height);
+    for (int64_t i = 0; i < f->count; i++)
+        if (f->of[i].points > 0) put_panel(f, i, out);
+    fputs("</svg>\n", out);
+}

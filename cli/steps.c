@@ -1,0 +1,144 @@
+/* steps.c -- the path of a penalty on coefficients: who enters when, and all of it as CSV
+ *
+ * People see the lambdas at which coefficients come or go, the first, the last and the selected
+ * one; the CSV is wide: a row for every lambda, a column for every feature that was ever in. */
+#include <math.h>
+#include <string.h>
+#include "report.h"
+#include "steps.h"
+
+enum { WIDTH = 79 };
+
+/* ---- for people ------------------------------------------------------------------------- */
+
+typedef struct columns {
+    int square; /* losses are shown as roots                                */
+    int scored;
+    double selected; /* NAN: none                                                */
+} columns;
+
+static double shown(const columns *c, double loss) { return c->square ? sqrt(loss) : loss; }
+
+/* "+bmi +s5 -age" in what is left of the line; "(7 more)" for what is not. */
+static void print_changes(const json_t *step, int column)
+{
+    const json_t *lists[] = { json_object_get(step, "entered"), json_object_get(step, "left") };
+    size_t rest = json_array_size(lists[0]) + json_array_size(lists[1]);
+    int used = column;
+    for (int which = 0; which < 2; which++)
+        for (size_t i = 0; i < json_array_size(lists[which]); i++, rest--) {
+            const char *name = json_string_value(json_array_get(lists[which], i));
+            const int length = (int)strlen(name) + 2, spare = rest > 1 ? 12 : 0;
+            if (used + length + spare > WIDTH && used > column) {
+                printf(" (%zu more)", rest);
+                return;
+            }
+            printf(" %c%s", which == 0 ? '+' : '-', name);
+            used += length;
+        }
+}
+
+static int is_worth_a_line(const json_t *step, const columns *c, int end)
+{
+    return end || json_array_size(json_object_get(step, "entered")) > 0 ||
+           json_array_size(json_object_get(step, "left")) > 0 ||
+           json_at(step, "lambda") == c->selected;
+}
+
+static void print_step(const json_t *step, const columns *c)
+{
+    const char mark = json_at(step, "lambda") == c->selected ? '>' : ' ';
+    int used = printf("%c %11.5g %6.0f %9.4f %11.5g", mark, json_at(step, "lambda"),
+                      json_at(step, "terms"), json_at(step, "explained"),
+                      shown(c, json_at(step, "mean_loss")));
+    if (c->scored) used += printf(" %11.5g", shown(c, json_at(step, "score")));
+    print_changes(step, used + 1);
+    putchar('\n');
+}
+
+static void print_heading(const json_t *path, const columns *c)
+{
+    printf("  %11s %6s %9s %11s", "lambda", "terms", c->square ? "R2" : "explained",
+           c->square ? "train RMSE" : "mean loss");
+    if (c->scored) printf(" %11s", json_text_at(path, "score_kind"));
+    puts("  enters (+), leaves (-)");
+}
+
+static void print_note(const json_t *path, const columns *c)
+{
+    char text[512];
+    const int exact = strcmp(json_text_at(path, "solution"), "breakpoints") == 0;
+    snprintf(text, sizeof text,
+             "%s%s-o FILE.csv writes every coefficient in the units of the file, "
+             "--plot FILE.svg draws them",
+             exact ? "breakpoints of the exact path: terms are those just below lambda; "
+                   : "shown: where coefficients come or go, of all lambdas solved; ",
+             isnan(c->selected) ? "" : "> what fit would take; ");
+    print_wrapped(stdout, "", text);
+}
+
+void print_steps(const json_t *path)
+{
+    const json_t *points = json_object_get(path, "points");
+    const size_t count = json_array_size(points);
+    const columns c = { .square = strcmp(json_text_at(path, "loss"), "square") == 0,
+                        .scored = json_object_get(json_array_get(points, 0), "score") != NULL,
+                        .selected = json_at(path, "selected") };
+    const char *target = "";
+    const char *last = json_text_at(json_array_get(points, count - 1), "target");
+    const int several = strcmp(json_text_at(json_array_get(points, 0), "target"), last) != 0;
+    printf("penalty %s, %s loss, %.0f rows, %.0f features\n", json_text_at(path, "penalty"),
+           json_text_at(path, "loss"), json_at(path, "n"), json_at(path, "d"));
+    if (!several) print_heading(path, &c);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *step = json_array_get(points, i), *next = json_array_get(points, i + 1);
+        const int begins = strcmp(json_text_at(step, "target"), target) != 0 || i == 0;
+        const int ends = strcmp(json_text_at(next, "target"), json_text_at(step, "target")) != 0;
+        target = json_text_at(step, "target");
+        if (begins && several) {
+            printf("\n%s\n", target);
+            print_heading(path, &c);
+        }
+        if (is_worth_a_line(step, &c, begins || ends)) print_step(step, &c);
+    }
+    print_note(path, &c);
+}
+
+/* ---- as CSV ------------------------------------------------------------------------------- */
+
+static const char *const figures[] = { "lambda",       "terms",     "mean_loss", "objective",
+                                       "relative_gap", "explained", "score",     "standard_error",
+                                       "intercept",    NULL };
+
+static int is_there(const json_t *step, const char *figure)
+{
+    return json_object_get(step, figure) != NULL;
+}
+
+void write_steps(const json_t *path, FILE *out)
+{
+    const json_t *points = json_object_get(path, "points");
+    const json_t *names = json_object_get(path, "features"), *first = json_array_get(points, 0);
+    fputs("target", out);
+    for (int i = 0; figures[i]; i++)
+        if (is_there(first, figures[i])) fprintf(out, ",%s", figures[i]);
+    for (size_t j = 0; j < json_array_size(names); j++) {
+        fputc(',', out);
+        csv_name(out, "coef:", json_string_value(json_array_get(names, j)));
+    }
+    fputc('\n', out);
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *step = json_array_get(points, i);
+        const json_t *of = json_object_get(step, "coefficients");
+        const size_t width = json_array_size(names);
+        csv_name(out, "", json_text_at(step, "target"));
+        fputc(',', out);
+        for (int k = 0; figures[k]; k++)
+            if (is_there(first, figures[k]))
+                csv_number(out, json_at(step, figures[k]), figures[k + 1] || width ? ',' : '\n');
+        for (size_t j = 0; j < width; j++) {
+            const json_t *value = json_object_get(of, json_string_value(json_array_get(names, j)));
+            csv_number(out, value ? json_number_value(value) : 0.0, j + 1 < width ? ',' : '\n');
+        }
+    }
+}
