@@ -1,0 +1,358 @@
+/* interior.c -- a loss in pieces with norms as penalty, by a primal-dual interior point method
+ *
+ *     min over beta of  sum_i w_i v_i(f0_i + x_i.beta) + sum_g l_g ||beta_g|| + d_j/2 beta_j^2
+ *     max over u of   - sum_t (c_t/2 u_t^2 - a_t u_t) - penalty*(X'u),   low_t <= u_t <= high_t
+ *
+ * A row whose conjugate has a kink, e |u|, is two terms t with the same x_i: u >= 0 with
+ * a - e and u <= 0 with a + e. Optimal are, with p and q for the ends of u, beta = b+ - b-,
+ *
+ *     a - x.beta - c u - p + q = 0            p (high - u) = 0,  q (u - low) = 0        rows
+ *     x_j'u - d beta - s = 0                  b+ (l - s) = 0,    b- (l + s) = 0         columns
+ *
+ * all products of numbers >= 0; b- is missing where beta >= 0 is asked, both are (and s = 0)
+ * where l = 0; groups of several columns are cones (interior_cones.c).
+ *
+ * Method. Mehrotra's predictor and corrector: Newton steps for the equations with all products
+ * equal to a target that goes to 0. Of the linear equations all that belongs to one row or one
+ * column is eliminated:
+ *
+ *     du = D (rho - X dbeta),   1/D = c + p/(high - u) + q/(u - low)
+ *     ds = S dbeta - shift,     1/S = b+/(l - s) + b-/(l + s)
+ *     (X'DX + d + S) dbeta = X'D rho + shift + (what the columns lack)
+ *
+ * One Gram matrix and one Cholesky factorisation of order k per iteration, also where k > n:
+ * S keeps it positive definite. Refinement works on du and dbeta together: D grows without
+ * bound, and du computed from dbeta alone would lose as many digits. Nothing is added to the
+ * pivots unless the factorisation breaks down (identical free columns).
+ * Start: ridge regression of the a, free columns without ridge, or the guess if that is better.
+ * Special cases. All formulas scale with y, w, l and every column: no units are chosen. Rows
+ * that ask for interpolation (tube 0) get a small 1/D that fades as they are fitted. Where u or
+ * beta appear with a curvature, primal and dual take steps of one length.
+ * Accuracy. The gap is that of the best beta and the best u seen, u in the feasible set
+ * (interior_value.c): 1e-8 in 8 to 20 iterations, 1e-10 as a rule in two more.
+ * Cost. n k^2 + k^3/3 flops per iteration; 8 (k^2 + 512 k) bytes and 30 numbers per row. */
+#include "solver/interior.h"
+
+#include <math.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/linalg.h"
+#include "base/threads.h"
+#include "solver/interior_parts.h"
+
+enum { ITERATIONS = 100, PATIENCE = 8, PASSES = 6, SHORT = 64 };
+static const double TO_THE_BOUNDARY = 0.995;
+
+/* ---- matrices ---------------------------------------------------------------------------- */
+
+void fenp_inside_times(const fenp_inside *s, const double *v, double *out)
+{
+    memset(out, 0, (size_t)s->n * sizeof(double)); /* without columns BLAS writes nothing */
+    cblas_dgemv(CblasColMajor, CblasNoTrans, (int)s->n, (int)s->k, 1.0, s->q->x, (int)s->n, v, 1,
+                0.0, out, 1);
+}
+
+void fenp_inside_transposed(const fenp_inside *s, const double *v, double *out)
+{
+    cblas_dgemv(CblasColMajor, CblasTrans, (int)s->n, (int)s->k, 1.0, s->q->x, (int)s->n, v, 1, 0.0,
+                out, 1);
+}
+
+/* gram <- X'DX, lower triangle, by blocks of rows, which stay in the cache */
+static void multiply(fenp_inside *s, const double *weight, const int64_t *list, int64_t count)
+{
+    for (int64_t at = 0; at < s->n; at += FENP_INSIDE_BLOCK) {
+        const int64_t rows = s->n - at < FENP_INSIDE_BLOCK ? s->n - at : FENP_INSIDE_BLOCK;
+        for (int64_t i = 0; i < rows; i++) s->root[i] = sqrt(weight[at + i]);
+        for (int64_t j = 0; j < count; j++) {
+            const double *x = s->q->x + (list ? list[j] : j) * s->n + at;
+            double *z = s->block + j * rows;
+            for (int64_t i = 0; i < rows; i++) z[i] = s->root[i] * x[i];
+        }
+        cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)count, (int)rows, 1.0, s->block,
+                    (int)rows, at > 0 ? 1.0 : 0.0, s->gram, (int)s->k);
+    }
+}
+
+fen_status fenp_inside_factor(fenp_inside *s, const double *weight, const int64_t *list,
+                              int64_t count, const fenp_task *task, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    int64_t rank = -1;
+    for (double more = 0.0; status == FEN_OK && rank < count && more < 1.0;
+         more = fmax(100.0 * more, 1e-15)) {
+        multiply(s, weight, list, count);
+        for (int64_t j = 0; !list && j < count; j++)
+            s->gram[j + j * s->k] += s->stiff[j] + s->q->d[j];
+        if (!list && s->scaled) fenp_cones_add(s);
+        for (int64_t j = 0; j < count; j++) {
+            double *pivot = s->gram + j + j * s->k;
+            *pivot = *pivot > 0.0 ? *pivot * (1.0 + more) : 1.0;
+        }
+        status = fenp_cholesky(count, s->gram, s->k, &rank, task, err);
+    }
+    if (status == FEN_OK && rank < count)
+        status = fenp_fail(err, FEN_BAD_DATA,
+                           "the interior point method met numbers beyond the range of doubles; "
+                           "scale the columns");
+    return status;
+}
+
+/* out <- sum of the terms of every row */
+void fenp_inside_gather(const fenp_inside *s, const double *term, double *out)
+{
+    memcpy(out, term, (size_t)s->n * sizeof(double));
+    for (int64_t i = s->n; i < s->terms; i++) out[i - s->n] += term[i];
+}
+
+/* ---- judgement --------------------------------------------------------------------------- */
+
+static void offer_beta(fenp_inside *s, const double *beta)
+{
+    const double primal = fenp_inside_primal(s, beta);
+    if (!(primal < s->best_primal)) return;
+    s->best_primal = primal;
+    memcpy(s->best_beta, beta, (size_t)s->k * sizeof(double));
+}
+
+/* The u of the terms; fit is lost. */
+static void offer_u(fenp_inside *s, fen_error *err)
+{
+    for (int64_t t = 0; t < s->terms; t++) {
+        const double u = fmin(fmax(s->u[t], s->low[t]), s->high[t]);
+        s->trial[t % s->n] = t < s->n ? u : s->trial[t - s->n] + u;
+    }
+    const double dual = fenp_inside_dual(s, err);
+    if (!(dual > s->best_dual)) return;
+    s->best_dual = dual;
+    memcpy(s->best_u, s->trial, (size_t)s->n * sizeof(double));
+}
+
+/* beta = 0, u = 0 and the guess */
+static void offer_simple(fenp_inside *s, const double *guess, fen_error *err)
+{
+    s->best_primal = INFINITY;
+    s->best_dual = -INFINITY;
+    offer_beta(s, s->beta);
+    s->null = s->best_primal;
+    offer_u(s, err);
+    memcpy(s->beta, guess, (size_t)s->k * sizeof(double));
+    for (int64_t g = 0; s->q->nonnegative && g < s->q->groups; g++)
+        if (fenp_inside_is_single(s, g)) s->beta[s->q->start[g]] = fmax(guess[s->q->start[g]], 0.0);
+    offer_beta(s, s->beta);
+}
+
+/* What the equations lack; offers beta and u. Returns the sum of all products. */
+static double judge(fenp_inside *s, fen_error *err)
+{
+    const int64_t t2 = s->terms;
+    long double sum = fenp_cones_product(s, 0.0, 0.0);
+    offer_beta(s, s->beta);
+    for (int64_t t = 0; t < t2; t++)
+        s->rows[t] = s->a[t] - s->fit[t % s->n] - s->c[t] * s->u[t] - s->x[t] + s->x[t2 + t];
+    fenp_inside_gather(s, s->u, s->row);
+    fenp_inside_transposed(s, s->row, s->columns);
+    for (int64_t j = 0; j < s->k; j++) s->columns[j] -= s->q->d[j] * s->beta[j] + s->s[j];
+    for (int64_t i = 0; i < s->pairs; i++) sum += s->x[i] * s->z[i];
+    /* many equalities cost as much as an iteration: not before it may be the end */
+    if (s->equalities <= SHORT || sum < 1e-3 * s->best_primal) offer_u(s, err);
+    return (double)sum;
+}
+
+/* ---- steps ------------------------------------------------------------------------------- */
+
+/* D and S of the head of the file */
+static void set_weights(fenp_inside *s)
+{
+    const int64_t t2 = s->terms;
+    const double *x = s->x + 2 * t2, *z = s->z + 2 * t2;
+    for (int64_t t = 0; t < t2; t++) {
+        const double steep = s->c[t] + s->x[t] / s->z[t] + s->x[t2 + t] / s->z[t2 + t];
+        s->steep[t] = !(s->high[t] > s->low[t]) ? 0.0 : steep > 0.0 ? steep : s->softness;
+        s->weight[t] = s->steep[t] > 0.0 ? 1.0 / s->steep[t] : 0.0;
+    }
+    for (int64_t j = 0; j < s->k; j++) {
+        const double soft = x[j] / z[j] + x[s->k + j] / z[s->k + j];
+        s->stiff[j] = soft > 0.0 ? 1.0 / soft : 0.0;
+    }
+}
+
+/* right <- what the columns' equations lack at (du, dbeta); fit is X dbeta. 1: little enough */
+static int lack(fenp_inside *s, double *size)
+{
+    int little = 1;
+    memset(s->row, 0, (size_t)s->n * sizeof(double));
+    for (int64_t t = 0; t < s->terms; t++) {
+        const double rest = s->rho[t] - s->fit[t % s->n] - s->steep[t] * s->du[t];
+        s->row[t % s->n] += s->weight[t] * rest + s->du[t];
+    }
+    fenp_inside_transposed(s, s->row, s->right);
+    memset(s->work2, 0, (size_t)s->k * sizeof(double));
+    fenp_cones_times(s, s->dbeta, s->work2);
+    *size = 0.0;
+    for (int64_t j = 0; j < s->k; j++) {
+        s->right[j] +=
+            s->columns[j] + s->shift[j] - s->work2[j] - (s->q->d[j] + s->stiff[j]) * s->dbeta[j];
+        if (!(fabs(s->right[j]) <= s->enough[j])) little = 0;
+        if (s->enough[j] > 0.0) *size = fmax(*size, fabs(s->right[j]) / s->enough[j]);
+    }
+    return little;
+}
+
+/* du and dbeta for the rho and shift that stand there, refined up to so many times */
+static fen_status solve(fenp_inside *s, int passes, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    double before = INFINITY, size;
+    memset(s->du, 0, (size_t)s->terms * sizeof(double));
+    memset(s->dbeta, 0, (size_t)s->k * sizeof(double));
+    memset(s->fit, 0, (size_t)s->n * sizeof(double));
+    for (int pass = 0; status == FEN_OK && pass < passes; pass++) {
+        const int little = lack(s, &size);
+        if (pass > 0 && (little || !(size < 0.5 * before))) break;
+        before = pass > 0 ? size : INFINITY;
+        status = fenp_cholesky_solve(s->k, s->gram, s->k, s->right, 1, err);
+        fenp_inside_times(s, s->right, s->row);
+        for (int64_t t = 0; t < s->terms; t++) {
+            const double rest = s->rho[t] - s->fit[t % s->n] - s->steep[t] * s->du[t];
+            s->du[t] += s->weight[t] * (rest - s->row[t % s->n]);
+        }
+        for (int64_t j = 0; j < s->k; j++) s->dbeta[j] += s->right[j];
+        fenp_inside_times(s, s->dbeta, s->fit);
+    }
+    return status;
+}
+
+/* The whole step for the products wanted in rc and in the cones' shift */
+static fen_status direction(fenp_inside *s, int passes, fen_error *err)
+{
+    const int64_t t2 = s->terms, k = s->k;
+    const double *rc = s->rc + 2 * t2, *z = s->z + 2 * t2;
+    for (int64_t t = 0; t < t2; t++)
+        s->rho[t] = s->rows[t] - s->rc[t] / s->z[t] + s->rc[t2 + t] / s->z[t2 + t];
+    for (int64_t j = 0; j < k; j++)
+        if (s->stiff[j] > 0.0) s->shift[j] = s->stiff[j] * (rc[j] / z[j] - rc[k + j] / z[k + j]);
+    const fen_status status = solve(s, passes, err);
+    for (int64_t j = 0; j < k; j++) s->ds[j] = s->stiff[j] * s->dbeta[j] - s->shift[j];
+    fenp_cones_step(s);
+    for (int64_t t = 0; t < t2; t++) s->dz[t] = -(s->dz[t2 + t] = s->du[t]);
+    for (int64_t j = 0; j < k; j++) s->dz[2 * t2 + j] = -(s->dz[2 * t2 + k + j] = s->ds[j]);
+    for (int64_t i = 0; i < s->pairs; i++) {
+        if (s->x[i] == 0.0) s->dz[i] = 0.0;
+        s->dx[i] = (s->rc[i] - s->x[i] * s->dz[i]) / s->z[i];
+    }
+    return status;
+}
+
+/* How far the step may go, 1 at most. */
+static void lengths(const fenp_inside *s, double part, double *primal, double *dual)
+{
+    double p = INFINITY, d = INFINITY;
+    for (int64_t i = 0; i < s->pairs; i++) {
+        if (s->dx[i] < 0.0) p = fmin(p, -s->x[i] / s->dx[i]);
+        if (s->dz[i] < 0.0) d = fmin(d, -s->z[i] / s->dz[i]);
+    }
+    fenp_cones_room(s, &p, &d);
+    if (s->joint) p = d = fmin(p, d);
+    *primal = fmin(part * p, 1.0);
+    *dual = fmin(part * d, 1.0);
+}
+
+/* The sum of all products after the whole step that is allowed. */
+static double predicted(const fenp_inside *s)
+{
+    double primal, dual;
+    lengths(s, 1.0, &primal, &dual);
+    long double sum = fenp_cones_product(s, primal, dual);
+    for (int64_t i = 0; i < s->pairs; i++)
+        sum += (s->x[i] + primal * s->dx[i]) * (s->z[i] + dual * s->dz[i]);
+    return fmax((double)sum, 0.0);
+}
+
+/* Returns the longer of both lengths. */
+static double move(fenp_inside *s)
+{
+    double primal, dual;
+    lengths(s, TO_THE_BOUNDARY, &primal, &dual);
+    fenp_cones_move(s, primal);
+    for (int64_t t = 0; t < s->terms; t++) s->u[t] += dual * s->du[t];
+    for (int64_t j = 0; j < s->k; j++) {
+        s->beta[j] += primal * s->dbeta[j];
+        s->s[j] += dual * s->ds[j];
+    }
+    for (int64_t i = 0; i < s->pairs; i++) {
+        s->x[i] += primal * s->dx[i];
+        s->z[i] += dual * s->dz[i];
+    }
+    return fmax(primal, dual);
+}
+
+/* One iteration; *went: the length of the step, 0 if there was none. */
+static fen_status iterate(fenp_inside *s, double products, double *went, const fenp_task *task,
+                          fen_error *err)
+{
+    *went = 0.0;
+    set_weights(s);
+    if (!(s->scaled = fenp_cones_scale(s))) return FEN_OK;
+    fenp_inside_gather(s, s->weight, s->row);
+    fen_status status = fenp_inside_factor(s, s->row, NULL, s->k, task, err);
+    for (int64_t i = 0; i < s->pairs; i++) s->rc[i] = -s->x[i] * s->z[i];
+    fenp_cones_predict(s);
+    if (status == FEN_OK) status = direction(s, 1, err);
+    if (status != FEN_OK) return status;
+    const double left = products > 0.0 ? predicted(s) / products : 0.0;
+    const double target = fmax(left * left * left, 1e-6) * products / fmax(s->degree, 1.0);
+    for (int64_t i = 0; i < s->pairs; i++)
+        if (s->x[i] > 0.0) s->rc[i] = target - s->x[i] * s->z[i] - s->dx[i] * s->dz[i];
+    fenp_cones_correct(s, target);
+    status = direction(s, PASSES, err);
+    if (status == FEN_OK) *went = move(s);
+    return status;
+}
+
+/* Until the gap is small enough or no longer falls: rounding alone is left when the products
+ * are far below it. */
+static fen_status run(fenp_inside *s, double goal, const fenp_task *task, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    double least = INFINITY, fewest = INFINITY, went = 1.0;
+    for (int i = 0, idle = 0; status == FEN_OK && i < ITERATIONS; i++) {
+        const double products = judge(s, err), gap = fenp_inside_gap(s);
+        const double distance = s->best_primal - s->best_dual;
+        const int useful =
+            products < 0.9 * fewest && (isinf(distance) || products > 1e-4 * distance);
+        idle = gap < 0.9 * least || useful ? 0 : idle + 1;
+        least = fmin(least, gap);
+        fewest = fmin(fewest, products);
+        if (gap <= 0.1 * goal || idle >= (gap <= goal ? 1 : PATIENCE) || !(went > 1e-12) ||
+            !isfinite(products))
+            break;
+        const double done = fmin(fmax(log(fmin(gap, 1.0)) / log(fmin(goal, 0.5)), 0.0), 1.0);
+        const fenp_task part = fenp_task_part(task, "interior point steps", done, done);
+        status = fenp_task_at(&part, 0.0, err);
+        if (status == FEN_OK) status = iterate(s, products, &went, &part, err);
+    }
+    return status;
+}
+
+fen_status fenp_interior_solve(const fenp_interior *q, double goal, double *beta, double *u,
+                               double *gap, const fenp_task *task, fen_error *err)
+{
+    fenp_inside s = { .q = q };
+    fenp_arena arena = { 0 };
+    fen_status status = fenp_inside_open(&s, &arena, err);
+    if (status != FEN_OK) return status;
+    const int narrowed = fenp_threads_narrow(q->n * q->k / SHORT);
+    offer_simple(&s, beta, err);
+    if (!(fenp_inside_gap(&s) <= goal)) {
+        status = fenp_inside_start(&s, goal, task, err);
+        if (status == FEN_OK) status = run(&s, goal, task, err);
+        fenp_inside_zeros(&s, goal);
+    }
+    memcpy(beta, s.best_beta, (size_t)q->k * sizeof(double));
+    memcpy(u, s.best_u, (size_t)q->n * sizeof(double));
+    *gap = fenp_inside_gap(&s);
+    fenp_threads_widen(narrowed);
+    fenp_arena_close(&arena);
+    return status;
+}

@@ -1,0 +1,99 @@
+/* interior_parts.h -- the inside of interior.h: the point, its step, and what they are judged by
+ *
+ * Row i of weight w_i > 0 is one term, or two when its conjugate has a kink: u_i = sum of its
+ * terms' u, and term t (of row t % n) costs  c/2 u^2 - a u  on [low, high]. Pairs are positive
+ * numbers x (of the primal) and z (of the dual) whose products go to 0:
+ *
+ *     pairs                        x                          z
+ *     [0, terms)                   multiplier of the end      high - u
+ *     [terms, 2 terms)             multiplier of the end      u - low
+ *     [2 terms, 2 terms + k)       positive part of beta      l - s
+ *     [2 terms + k, 2 terms + 2 k) negative part of beta      l + s
+ *
+ * x = 0, z = 1 where there is none (an infinite end, a column that is free or in a cone). */
+#ifndef FENP_INTERIOR_PARTS_H
+#define FENP_INTERIOR_PARTS_H
+#include "base/arena.h"
+#include "solver/interior.h"
+
+enum { FENP_INSIDE_BLOCK = 512 };  /* rows of a Gram matrix that are scaled at once */
+
+typedef struct fenp_inside {
+    const fenp_interior *q;
+    int64_t n, k, terms, pairs;
+    int64_t equalities;          /* columns with x_j'u = 0 to the letter                  */
+    double degree;               /* of all products together                              */
+    double softness;             /* 1/D of a u that nothing else holds                    */
+    int    joint;                /* curvature: primal and dual take steps of one length   */
+    /* terms */
+    double *a, *c, *low, *high, *u, *du;
+    double *weight, *steep;      /* 1/(c + sum x/z) and that sum; 0 and 0: u is fixed     */
+    double *rows, *rho;          /* what the row equations lack; their right-hand sides   */
+    /* pairs */
+    double *x, *z, *dx, *dz, *rc;
+    /* columns */
+    double *beta, *dbeta, *s, *ds;
+    double *stiff;               /* ds = stiff dbeta - shift for columns of their own     */
+    double *shift, *columns;     /* columns: what their equations lack                    */
+    double *norm, *enough;       /* sum_i w_i x_ij^2; what they may lack                  */
+    double *right;
+    /* cones: by group, and by column */
+    int    scaled;               /* they are                                              */
+    double *tau, *dtau, *w0, *eta2, *lambda0, *q0;
+    double *w1, *lambda1, *q1, *work1, *work2;
+    /* matrices and room to work */
+    double *gram, *block, *root; /* root: of the weights of a block                       */
+    double *fit, *row, *trial;   /* n: X beta, ..., u in the feasible set                 */
+    double *gradient;            /* k: X'trial                                            */
+    int64_t *free;               /* k: the equalities                                     */
+    /* the best so far */
+    double *best_beta, *best_u, best_primal, best_dual, null;
+} fenp_inside;
+
+static inline int64_t fenp_inside_size(const fenp_inside *s, int64_t g)
+{
+    return s->q->start[g + 1] - s->q->start[g];
+}
+static inline int fenp_inside_is_single(const fenp_inside *s, int64_t g)
+{
+    return s->q->l[g] > 0.0 && fenp_inside_size(s, g) == 1;
+}
+static inline int fenp_inside_is_cone(const fenp_inside *s, int64_t g)
+{
+    return s->q->l[g] > 0.0 && fenp_inside_size(s, g) > 1;
+}
+
+void   fenp_inside_times(const fenp_inside *s, const double *v, double *out);        /* X v  */
+void   fenp_inside_transposed(const fenp_inside *s, const double *v, double *out);   /* X'v  */
+void   fenp_inside_gather(const fenp_inside *s, const double *term, double *out); /* by rows */
+/* gram <- factor of X'DX over the columns listed; NULL: over all of them, and with S and d.
+ * What has no pivot gets one. */
+fen_status fenp_inside_factor(fenp_inside *s, const double *weight, const int64_t *list,
+                              int64_t count, const fenp_task *task, fen_error *err);
+
+/* ---- interior_start.c ---------------------------------------------------------------- */
+/* Arrays in arena, rows as terms; q is set. */
+fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err);
+/* The first point. */
+fen_status fenp_inside_start(fenp_inside *s, double goal, const fenp_task *task, fen_error *err);
+
+/* ---- interior_cones.c: groups of several columns, (tau, beta) and (l, -s) in the cone ---- */
+void   fenp_cones_start(fenp_inside *s, double mu);
+int    fenp_cones_scale(fenp_inside *s);                   /* 0: a point has left its cone  */
+void   fenp_cones_add(fenp_inside *s);                     /* to gram                       */
+void   fenp_cones_times(const fenp_inside *s, const double *v, double *out);      /* out +=  */
+void   fenp_cones_predict(fenp_inside *s);                 /* shift, towards products of 0  */
+void   fenp_cones_correct(fenp_inside *s, double target);  /* shift, after a step predicted */
+void   fenp_cones_step(fenp_inside *s);                    /* dbeta -> ds, dtau             */
+double fenp_cones_product(const fenp_inside *s, double primal, double dual);
+void   fenp_cones_room(const fenp_inside *s, double *primal, double *dual);
+void   fenp_cones_move(fenp_inside *s, double primal);     /* tau                           */
+
+/* ---- interior_value.c ---------------------------------------------------------------- */
+double fenp_inside_primal(fenp_inside *s, const double *beta);   /* fit <- X beta          */
+/* Moves trial into the feasible set; minus infinity where that fails. gradient <- X'trial */
+double fenp_inside_dual(fenp_inside *s, fen_error *err);
+double fenp_inside_gap(const fenp_inside *s);
+/* Zeros in best_beta, while the gap stays what it is or at most goal. */
+void   fenp_inside_zeros(fenp_inside *s, double goal);
+#endif

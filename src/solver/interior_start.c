@@ -1,0 +1,284 @@
+/* interior_start.c -- the problem as terms and pairs, and where the interior point method begins
+ *
+ * Method. beta by ridge regression of the a (free columns without ridge), or the guess if that
+ * is better; u in the middle of its domain or, with a curvature, where its residual would have
+ * it; multipliers and slacks such that all products are of one size and every equation of a row
+ * holds, if its domain has two ends.
+ * Units. Residuals are measured by their mean size, u by its domain or by c; a u without either
+ * (tube) by what l lets it be. Everything scales with y, w, l and the columns. */
+#include "solver/interior_parts.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/linalg.h"
+
+static fen_status lay_out(fenp_inside *s, fenp_arena *arena, fen_error *err)
+{
+    const int64_t n = s->n, k = s->k, t = s->terms, p = s->pairs, g = s->q->groups;
+    const int64_t rows = n < FENP_INSIDE_BLOCK ? n : FENP_INSIDE_BLOCK;
+    const struct {
+        double **where;
+        int64_t count;
+    } parts[] = { { &s->a, t },        { &s->c, t },
+                  { &s->low, t },      { &s->high, t },
+                  { &s->u, t },        { &s->du, t },
+                  { &s->weight, t },   { &s->steep, t },
+                  { &s->rows, t },     { &s->rho, t },
+                  { &s->x, p },        { &s->z, p },
+                  { &s->dx, p },       { &s->dz, p },
+                  { &s->rc, p },       { &s->beta, k },
+                  { &s->dbeta, k },    { &s->s, k },
+                  { &s->ds, k },       { &s->stiff, k },
+                  { &s->shift, k },    { &s->columns, k },
+                  { &s->norm, k },     { &s->enough, k },
+                  { &s->right, k },    { &s->tau, g },
+                  { &s->dtau, g },     { &s->w0, g },
+                  { &s->eta2, g },     { &s->lambda0, g },
+                  { &s->q0, g },       { &s->w1, k },
+                  { &s->lambda1, k },  { &s->q1, k },
+                  { &s->work1, k },    { &s->work2, k },
+                  { &s->gram, k * k }, { &s->block, rows * k },
+                  { &s->root, rows },  { &s->fit, n },
+                  { &s->row, n },      { &s->trial, n },
+                  { &s->gradient, k }, { &s->best_beta, k },
+                  { &s->best_u, n },   { (double **)&s->free, k } };
+    int64_t bytes = 0;
+    if (n > INT_MAX / 4 || k > INT_MAX / FENP_INSIDE_BLOCK || fenp_bytes(k, k, sizeof(double)) < 0)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "%lld rows and %lld columns are too many for the interior point method",
+                         (long long)n, (long long)k);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        bytes += fenp_arena_bytes(parts[i].count);
+    const fen_status status = fenp_arena_open(arena, bytes, "the interior point method", err);
+    for (size_t i = 0; status == FEN_OK && i < sizeof parts / sizeof *parts; i++) {
+        *parts[i].where = fenp_arena_doubles(arena, parts[i].count);
+        memset(*parts[i].where, 0, (size_t)parts[i].count * sizeof(double));
+    }
+    return status;
+}
+
+/* 1 if a row has a kink inside its domain, and hence two terms. */
+static int has_kinks(const fenp_interior *q)
+{
+    for (int64_t i = 0; i < q->n; i++) {
+        fen_piece piece;
+        q->loss->piece(q->y[i], q->par, &piece);
+        if (q->w[i] > 0.0 && piece.kink > 0.0) return 1;
+    }
+    return 0;
+}
+
+static void set_term(fenp_inside *s, int64_t t, double a, double c, double low, double high)
+{
+    s->a[t] = a;
+    s->c[t] = high > low ? c : 0.0;
+    s->low[t] = low;
+    s->high[t] = high;
+    if (high > low && c > 0.0) s->joint = 1;
+}
+
+static void read_rows(fenp_inside *s)
+{
+    const fenp_interior *q = s->q;
+    for (int64_t i = 0; i < s->n; i++) {
+        const double w = q->w[i];
+        fen_piece piece;
+        if (!(w > 0.0)) continue; /* low = high = 0 */
+        q->loss->piece(q->y[i], q->par, &piece);
+        const double a = piece.linear - (q->f0 ? q->f0[i] : 0.0), c = piece.curvature / w;
+        const double low = w * piece.low, high = w * piece.high, e = piece.kink;
+        if (s->terms == s->n) {
+            set_term(s, i, a, c, low, high);
+        } else {
+            set_term(s, i, a - e, c, fmax(low, 0.0), fmax(high, 0.0));
+            set_term(s, i + s->n, a + e, c, fmin(low, 0.0), fmin(high, 0.0));
+        }
+    }
+}
+
+static void read_columns(fenp_inside *s)
+{
+    const fenp_interior *q = s->q;
+    for (int64_t j = 0; j < s->k; j++) {
+        const double *x = q->x + j * s->n;
+        double sum = 0.0;
+        for (int64_t i = 0; i < s->n; i++) sum += q->w[i] > 0.0 ? q->w[i] * x[i] * x[i] : 0.0;
+        s->norm[j] = sum;
+        if (q->d[j] > 0.0) s->joint = 1;
+    }
+    for (int64_t g = 0; g < q->groups; g++)
+        for (int64_t j = q->start[g]; j < q->start[g + 1]; j++)
+            if (q->l[g] == 0.0 && q->d[j] == 0.0) s->free[s->equalities++] = j;
+}
+
+fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err)
+{
+    s->n = s->q->n;
+    s->k = s->q->k;
+    s->terms = has_kinks(s->q) ? 2 * s->n : s->n;
+    s->pairs = 2 * s->terms + 2 * s->k;
+    const fen_status status = lay_out(s, arena, err);
+    if (status != FEN_OK) return status;
+    read_rows(s);
+    read_columns(s);
+    return FEN_OK;
+}
+
+/* ---- start ------------------------------------------------------------------------------- */
+
+/* beta <- ridge regression of the a, of their mean where a row has two */
+static fen_status ridge(fenp_inside *s, const fenp_task *task, fen_error *err)
+{
+    const fenp_interior *q = s->q;
+    for (int64_t i = 0; i < s->n; i++) {
+        const double a = s->terms == s->n ? s->a[i] : 0.5 * (s->a[i] + s->a[i + s->n]);
+        s->row[i] = fmax(q->w[i], 0.0);
+        s->fit[i] = s->row[i] * a;
+    }
+    for (int64_t g = 0; g < q->groups; g++)
+        for (int64_t j = q->start[g]; j < q->start[g + 1]; j++)
+            s->stiff[j] = q->l[g] > 0.0 ? s->norm[j] : 0.0;
+    fen_status status = fenp_inside_factor(s, s->row, NULL, s->k, task, err);
+    fenp_inside_transposed(s, s->fit, s->beta);
+    if (status == FEN_OK) status = fenp_cholesky_solve(s->k, s->gram, s->k, s->beta, 1, err);
+    return status;
+}
+
+/* Size of the residuals that remain, of the a if there are none. */
+static double unit_of(const fenp_inside *s)
+{
+    double sum = 0.0, all = 0.0, weights = 0.0;
+    for (int64_t t = 0; t < s->terms; t++) {
+        const double w = s->high[t] > s->low[t] ? s->q->w[t % s->n] : 0.0;
+        weights += w;
+        sum += w * fabs(s->a[t] - s->fit[t % s->n]);
+        all += w * fabs(s->a[t]);
+    }
+    const double unit = fmax(sum, 1e-8 * all) / weights;
+    return unit > 0.0 ? unit : 1.0;
+}
+
+/* Size of a u whose loss does not bound it: what the columns bear. */
+static double bearable_u(const fenp_inside *s)
+{
+    double size = 0.0;
+    for (int64_t g = 0; g < s->q->groups; g++)
+        for (int64_t j = s->q->start[g]; j < s->q->start[g + 1]; j++) {
+            const double sum = cblas_dasum((int)s->n, s->q->x + j * s->n, 1);
+            if (sum > 0.0) size = fmax(size, s->q->l[g] / sum);
+        }
+    return size;
+}
+
+/* u inside its domain, and multipliers of its ends; returns the size that u should have. */
+static double start_term(fenp_inside *s, int64_t t, double unit, double bearable)
+{
+    const double low = s->low[t], high = s->high[t], c = s->c[t];
+    const double r = s->a[t] - s->fit[t % s->n], w = s->q->w[t % s->n];
+    s->z[t] = s->z[s->terms + t] = 1.0;
+    s->u[t] = low;
+    if (!(high > low)) return 0.0;
+    const double natural = c > 0.0 ? fmax(fabs(r), unit) / c : bearable > 0.0 ? bearable : w;
+    const double half = 0.5 * (high - low),
+                 size = c > 0.0 || isinf(half) ? fmin(natural, half) : half;
+    const double least = low + 0.2 * size, most = high - 0.2 * size;
+    const double wanted = isfinite(half) && size == half ? low + half : c > 0.0 ? r / c : 0.0;
+    s->u[t] = fmin(fmax(wanted, least), most);
+    if (isinf(half) && s->u[t] == least) s->u[t] = low + size;
+    if (isinf(half) && s->u[t] == most) s->u[t] = high - size;
+    const double over = r - c * s->u[t];
+    if (isfinite(high)) {
+        s->z[t] = high - s->u[t];
+        s->x[t] = fmax(over, 0.0) + unit * fmin(1.0, size / s->z[t]);
+    }
+    if (isfinite(low)) {
+        s->z[s->terms + t] = s->u[t] - low;
+        s->x[s->terms + t] = fmax(-over, 0.0) + unit * fmin(1.0, size / s->z[s->terms + t]);
+    }
+    return size;
+}
+
+/* Coefficients with a sign start away from 0. */
+static void lift(fenp_inside *s, double unit)
+{
+    double weights = 0.0;
+    for (int64_t i = 0; i < s->n; i++) weights += fmax(s->q->w[i], 0.0);
+    for (int64_t g = 0; s->q->nonnegative && g < s->q->groups; g++) {
+        const int64_t j = s->q->start[g];
+        if (!fenp_inside_is_single(s, g)) continue;
+        const double size = s->norm[j] > 0.0 ? sqrt(s->norm[j] / weights) : 1.0;
+        s->beta[j] = fmax(s->beta[j], 0.1 * unit / size);
+    }
+}
+
+/* s inside its domain, and the parts of beta, for products near mu */
+static void start_columns(fenp_inside *s, double mu)
+{
+    const fenp_interior *q = s->q;
+    double *x = s->x + 2 * s->terms, *z = s->z + 2 * s->terms;
+    fenp_inside_gather(s, s->u, s->row);
+    fenp_inside_transposed(s, s->row, s->s);
+    for (int64_t j = 0; j < 2 * s->k; j++) z[j] = 1.0;
+    for (int64_t g = 0; g < q->groups; g++) {
+        const double l = q->l[g];
+        for (int64_t j = q->start[g]; j < q->start[g + 1]; j++)
+            s->s[j] = l > 0.0 ? s->s[j] - q->d[j] * s->beta[j] : 0.0;
+        if (!fenp_inside_is_single(s, g)) continue;
+        const int64_t j = q->start[g];
+        if (q->nonnegative) {
+            x[j] = s->beta[j];
+            s->s[j] = fmin(s->s[j], l - mu / x[j]);
+        } else {
+            s->s[j] = fmin(fmax(s->s[j], -0.5 * l), 0.5 * l);
+            x[j] = fmax(s->beta[j], 0.0) + mu / l;
+            x[s->k + j] = fmax(-s->beta[j], 0.0) + mu / l;
+            z[s->k + j] = l + s->s[j];
+        }
+        z[j] = l - s->s[j];
+    }
+    fenp_cones_start(s, mu);
+}
+
+/* What the columns' equations may lack after a step. */
+static void set_enough(fenp_inside *s, const double *sizes, double goal)
+{
+    for (int64_t g = 0; g < s->q->groups; g++)
+        for (int64_t j = s->q->start[g]; j < s->q->start[g + 1]; j++) {
+            double size = s->q->l[g];
+            for (int64_t i = 0; s->q->l[g] == 0.0 && i < s->n; i++)
+                size += fabs(s->q->x[i + j * s->n]) * sizes[i];
+            s->enough[j] = 1e-3 * goal * size;
+        }
+}
+
+fen_status fenp_inside_start(fenp_inside *s, double goal, const fenp_task *task, fen_error *err)
+{
+    const fen_status status = ridge(s, task, err);
+    long double products = 0.0L, sizes = 0.0L;
+    if (status != FEN_OK) return status;
+    if (fenp_inside_primal(s, s->beta) > s->best_primal)
+        memcpy(s->beta, s->best_beta, (size_t)s->k * sizeof(double));
+    fenp_inside_times(s, s->beta, s->fit);
+    if (s->q->nonnegative) lift(s, unit_of(s));
+    fenp_inside_times(s, s->beta, s->fit);
+    const double unit = unit_of(s), bearable = bearable_u(s);
+    s->softness = 1e-8 * unit / fmax(bearable, DBL_MIN);
+    for (int64_t t = 0; t < s->terms; t++) {
+        const double size = start_term(s, t, unit, bearable);
+        s->du[t] = size;
+        sizes += size * unit;
+        s->degree += (s->x[t] > 0.0) + (s->x[s->terms + t] > 0.0);
+        products += s->x[t] * s->z[t] + s->x[s->terms + t] * s->z[s->terms + t];
+    }
+    fenp_inside_gather(s, s->du, s->row);
+    set_enough(s, s->row, goal);
+    const double mu =
+        s->degree > 0.0 ? (double)products / s->degree : (double)sizes / (double)s->terms;
+    start_columns(s, mu);
+    for (int64_t i = 2 * s->terms; i < s->pairs; i++) s->degree += s->x[i] > 0.0;
+    for (int64_t g = 0; g < s->q->groups; g++) s->degree += fenp_inside_is_cone(s, g);
+    return FEN_OK;
+}

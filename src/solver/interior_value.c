@@ -1,0 +1,223 @@
+/* interior_value.c -- what the points of the interior point method are worth; see interior.h
+ *
+ *     P = sum_i w_i v_i(f0_i + x_i.beta) + sum_g l_g ||beta_g|| + sum_j d_j/2 beta_j^2
+ *     D = - sum_i w_i v_i*(-u_i/w_i) - u.f0 - sum_g max(0, ||x_g'u|| - l_g)^2 / (2 d_g)
+ *
+ * Method. u is moved into the feasible set: x_j'u = 0 for free columns by the least change
+ * measured in what room every u_i has, sum_i delta_i^2/room_i^2, repeated until it is there to
+ * rounding; then, where d = 0, all of u shrinks until no ||x_g'u|| exceeds l_g.
+ * Special cases. Infinite losses are forgiven as in certificates (loss/traits.h). Rows of weight
+ * 0 and rows whose u is one number have no room.
+ * Zeros. Coefficients that are small beside the largest, by more than the slack of their
+ * constraint is below l, belong at 0: they go there if P does not mind.
+ * Cost. O(n k), and n f^2 for f free columns. */
+#include "solver/interior_parts.h"
+
+#include <math.h>
+#include <string.h>
+#include "base/linalg.h"
+#include "loss/traits.h"
+
+enum { MOVES = 4 };                   /* towards the equalities                        */
+static const double ROUNDING = 1e-12; /* of sums, relative to the sum of their sizes   */
+
+/* ---- primal ------------------------------------------------------------------------------ */
+
+static double penalty(const fenp_interior *q, const double *beta)
+{
+    long double sum = 0.0L;
+    for (int64_t g = 0; g < q->groups; g++) {
+        const int size = (int)(q->start[g + 1] - q->start[g]);
+        sum += q->l[g] * cblas_dnrm2(size, beta + q->start[g], 1);
+    }
+    for (int64_t j = 0; j < q->k; j++) sum += 0.5 * q->d[j] * beta[j] * beta[j];
+    return (double)sum;
+}
+
+double fenp_inside_primal(fenp_inside *s, const double *beta)
+{
+    const fenp_interior *q = s->q;
+    long double sum = penalty(q, beta);
+    fenp_inside_times(s, beta, s->fit);
+    for (int64_t i = 0; i < s->n; i++) {
+        const double t = s->fit[i] + (q->f0 ? q->f0[i] : 0.0);
+        if (q->w[i] > 0.0) sum += q->w[i] * fenp_forgiving_loss(q->loss, q->y[i], t, 0.0, q->par);
+    }
+    return (double)sum;
+}
+
+/* ---- dual -------------------------------------------------------------------------------- */
+
+/* The ends of u_i; both 0 for rows of weight 0. */
+static fen_piece piece_of(const fenp_interior *q, int64_t i)
+{
+    fen_piece piece = { 0 };
+    if (!(q->w[i] > 0.0)) return piece;
+    q->loss->piece(q->y[i], q->par, &piece);
+    if (q->f0) piece.linear -= q->f0[i];
+    piece.low *= q->w[i];
+    piece.high *= q->w[i];
+    return piece;
+}
+
+static double room_of(const fenp_interior *q, int64_t i, double u)
+{
+    const fen_piece piece = piece_of(q, i);
+    const double room = fmin(piece.high - u, u - piece.low);
+    return isinf(room) ? q->w[i] : fmax(room, 0.0);
+}
+
+/* x_j'trial for the free columns; 1 if they are 0 but for rounding. */
+static int lack(fenp_inside *s)
+{
+    int zero = 1;
+    for (int64_t f = 0; f < s->equalities; f++) {
+        const double *x = s->q->x + s->free[f] * s->n;
+        long double sum = 0.0L;
+        double size = 0.0;
+        for (int64_t i = 0; i < s->n; i++) {
+            sum += (long double)x[i] * s->trial[i];
+            size += fabs(x[i] * s->trial[i]);
+        }
+        s->right[f] = -(double)sum;
+        if (!(fabs((double)sum) <= ROUNDING * size)) zero = 0;
+    }
+    return zero;
+}
+
+/* trial += part of the change in row, so that no u uses more than nine tenths of its room */
+static double take(fenp_inside *s)
+{
+    double part = 1.0;
+    for (int64_t i = 0; i < s->n; i++) {
+        const fen_piece piece = piece_of(s->q, i);
+        const double u = s->trial[i], change = s->row[i];
+        if (change == 0.0) continue;
+        part = fmin(part, 0.9 * (change > 0.0 ? piece.high - u : u - piece.low) / fabs(change));
+    }
+    cblas_daxpy((int)s->n, part, s->row, 1, s->trial, 1);
+    return part;
+}
+
+/* row <- R^2 X_F (X_F'R^2 X_F)^-1 right, R = room */
+static fen_status change(fenp_inside *s, fen_error *err)
+{
+    for (int64_t i = 0; i < s->n; i++) {
+        const double room = room_of(s->q, i, s->trial[i]);
+        s->row[i] = room * room;
+    }
+    fen_status status = fenp_inside_factor(s, s->row, s->free, s->equalities, NULL, err);
+    if (status == FEN_OK)
+        status = fenp_cholesky_solve(s->equalities, s->gram, s->k, s->right, 1, err);
+    if (status != FEN_OK) return status;
+    memset(s->fit, 0, (size_t)s->n * sizeof(double));
+    for (int64_t f = 0; f < s->equalities; f++)
+        cblas_daxpy((int)s->n, s->right[f], s->q->x + s->free[f] * s->n, 1, s->fit, 1);
+    for (int64_t i = 0; i < s->n; i++) s->row[i] *= s->fit[i];
+    return FEN_OK;
+}
+
+/* Until x_j'trial = 0; one more move when it is there takes out what rounding left. */
+static int balance(fenp_inside *s, fen_error *err)
+{
+    int there = lack(s);
+    for (int move = 0, last = 0; s->equalities > 0 && move < MOVES && !last; move++) {
+        last = there;
+        if (change(s, err) != FEN_OK) return 0;
+        take(s);
+        there = lack(s);
+    }
+    return there;
+}
+
+/* ||x_g'u||, of columns with beta >= 0 the positive part */
+static double slope_of(const fenp_inside *s, int64_t g)
+{
+    const int64_t at = s->q->start[g];
+    if (s->q->nonnegative && s->q->l[g] > 0.0 && fenp_inside_size(s, g) == 1)
+        return fmax(s->gradient[at], 0.0);
+    return cblas_dnrm2((int)fenp_inside_size(s, g), s->gradient + at, 1);
+}
+
+static double conjugate(const fenp_inside *s)
+{
+    const fenp_interior *q = s->q;
+    long double sum = 0.0L;
+    for (int64_t g = 0; g < q->groups; g++) {
+        const int64_t at = q->start[g];
+        if (fenp_inside_size(s, g) == 0 || !(q->d[at] > 0.0)) continue;
+        const double over = fmax(slope_of(s, g) - q->l[g], 0.0);
+        sum += 0.5 * over * over / q->d[at];
+    }
+    for (int64_t i = 0; i < s->n; i++) {
+        const fen_piece piece = piece_of(q, i);
+        const double u = s->trial[i];
+        if (u == 0.0) continue;
+        sum += u * (0.5 * piece.curvature * u / q->w[i] - piece.linear) + piece.kink * fabs(u);
+    }
+    return (double)sum;
+}
+
+double fenp_inside_dual(fenp_inside *s, fen_error *err)
+{
+    const fenp_interior *q = s->q;
+    double part = 1.0;
+    if (!balance(s, err)) return -INFINITY;
+    fenp_inside_transposed(s, s->trial, s->gradient);
+    for (int64_t g = 0; g < q->groups; g++) {
+        if (!(q->l[g] > 0.0) || fenp_inside_size(s, g) == 0 || q->d[q->start[g]] > 0.0) continue;
+        part = fmin(part, q->l[g] / fmax(slope_of(s, g), q->l[g]));
+    }
+    if (part < 1.0) cblas_dscal((int)s->n, part, s->trial, 1);
+    if (part < 1.0) cblas_dscal((int)s->k, part, s->gradient, 1);
+    return -conjugate(s);
+}
+
+double fenp_inside_gap(const fenp_inside *s)
+{
+    const double null = isfinite(s->null) ? s->null : 0.0;
+    const double gap = fmax(s->best_primal - s->best_dual, 0.0);
+    const double unit = fmax(fabs(s->best_primal), 1e-12 * null);
+    return gap == 0.0 ? 0.0 : isfinite(gap) ? gap / unit : INFINITY;
+}
+
+/* ---- zeros ------------------------------------------------------------------------------- */
+
+/* dbeta <- best_beta without the groups whose size, in units of the largest, is below part of
+ * their slack, in units of l. */
+static void without_small(fenp_inside *s, double part)
+{
+    const fenp_interior *q = s->q;
+    const int signs = q->nonnegative;
+    double largest = 0.0;
+    for (int64_t j = 0; j < s->k; j++)
+        largest = fmax(largest, fabs(s->best_beta[j]) * sqrt(s->norm[j]));
+    memcpy(s->dbeta, s->best_beta, (size_t)s->k * sizeof(double));
+    for (int64_t g = 0; g < q->groups; g++) {
+        double size = 0.0, s2 = 0.0;
+        if (!(q->l[g] > 0.0)) continue;
+        for (int64_t j = q->start[g]; j < q->start[g + 1]; j++) {
+            const double b = s->best_beta[j], at = s->gradient[j] - q->d[j] * b;
+            const double slope = signs && q->start[g + 1] - q->start[g] == 1 ? fmax(at, 0.0) : at;
+            size += b * b * s->norm[j];
+            s2 += slope * slope;
+        }
+        if (sqrt(size) <= part * (1.0 - sqrt(s2) / q->l[g]) * largest)
+            for (int64_t j = q->start[g]; j < q->start[g + 1]; j++) s->dbeta[j] = 0.0;
+    }
+}
+
+void fenp_inside_zeros(fenp_inside *s, double goal)
+{
+    const double gap = fenp_inside_gap(s), primal = s->best_primal;
+    fenp_inside_transposed(s, s->best_u, s->gradient);
+    for (double part = 1.0; part > 1e-9; part *= 1e-2) {
+        without_small(s, part);
+        s->best_primal = fenp_inside_primal(s, s->dbeta);
+        if (fenp_inside_gap(s) <= fmax(gap, goal)) {
+            memcpy(s->best_beta, s->dbeta, (size_t)s->k * sizeof(double));
+            return;
+        }
+    }
+    s->best_primal = primal;
+}
