@@ -261,9 +261,9 @@ static fen_status finish(drive *d, fenp_sample *sample, const fenp_task *task, f
     if (status != FEN_OK) return status;
     if (m->terms && !m->inputs && m->kernel.table->basis != FEN_PRECOMPUTED)
         m->inputs = sample->x, sample->x = NULL;
-    if (is_none(m)) free(m->groups.weight), m->groups.weight = NULL;
     fenp_note_linear(m, d->setup->gamma_chosen);
-    return FEN_OK;
+    if (is_none(m)) free(m->groups.weight), m->groups.weight = NULL;
+    return fenp_model_shrink(m, err);
 }
 
 /* ---- the story --------------------------------------------------------------------------- */
@@ -295,7 +295,7 @@ static fen_status fit_setup(fenp_prep **prep, fenp_sample *sample, fenp_settled 
                             fen_error *err)
 {
     const fenp_task solving = fenp_task_part(task, "solving", 0.8, 1.0);
-    fenp_chosen chosen = { .power = 2.0 };
+    fenp_chosen chosen = { .kernel = setup->kernel, .power = 2.0 };
     fen_model *m = NULL;
     fen_status status = choose_lambda(setup, sample, settled, &chosen, task, err);
     if (status == FEN_OK) status = build(prep, sample, settled, setup, &chosen, &m, err);

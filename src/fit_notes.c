@@ -90,7 +90,8 @@ void fenp_note_linear(fen_model *m, int gamma_chosen)
 {
     int64_t open = 0;
     char names[300];
-    for (int64_t g = 0; m->groups.weight && g < m->groups.count; g++)
+    const int none = strcmp(m->penalty->name, "none") == 0;
+    for (int64_t g = 0; m->groups.weight && !none && g < m->groups.count; g++)
         open += m->groups.weight[g] == 0.0;
     if (open)
         note(m, "%lld %s%s not penalised", (long long)open,

@@ -74,7 +74,10 @@ static fen_status plan_sample(const fenp_prep *prep, fenp_sample *sample, const 
     fenp_settled settled;
     fen_status status = fenp_settle(given, prep, sample, &settled, err);
     if (status != FEN_OK) return status;
-    status = plan_settled(sample, &settled.o, out, err);
+    if (fenp_on_coefficients(given))
+        fenp_plan_linear(sample, &settled, out);
+    else
+        status = plan_settled(sample, &settled.o, out, err);
     fenp_settled_free(&settled);
     return status;
 }

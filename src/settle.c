@@ -78,6 +78,9 @@ static fen_status check_loss(const fen_options *o, const fen_loss *loss, fen_err
 static fen_status check_engine(const fen_options *o, fen_error *err)
 {
     const int linear = fenp_on_coefficients(o), of_kernels = fenp_find_solver(o->engine) != NULL;
+    if (strcmp(o->engine, "homotopy") == 0)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--engine homotopy is for fenchel path --penalty l1; leave it out");
     if (strcmp(o->engine, "auto") == 0 || linear != of_kernels) return FEN_OK;
     return fenp_fail(err, FEN_BAD_CALL, "--engine %s is for %s; leave --engine out", o->engine,
                      of_kernels ? "--penalty rkhs" : "penalties on coefficients");

@@ -141,8 +141,7 @@ fen_status fenp_fit_linear(fenp_prep **prep, fenp_sample *sample, fenp_settled *
                            const fenp_task *task, fen_model **out, fen_error *err);
 
 /* ---- plan_linear.c ---- */
-fen_status fenp_plan_linear(const fenp_prep *prep, const fenp_sample *sample,
-                            const fenp_settled *settled, fen_plan *out, fen_error *err);
+void       fenp_plan_linear(const fenp_sample *sample, const fenp_settled *settled, fen_plan *out);
 
 /* ---- candidates.c ---- */
 /* Several target columns, not several parameters or classes of one. */

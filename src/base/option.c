@@ -108,10 +108,11 @@ static const fenp_option table[] = {
         "information criteria, or no choice; auto: loo for the square loss, else kfold:5; with "
         "penalties on coefficients kfold:10" },
       &fenp_choice_type, AT(select), 2, 1000, "auto loo gcv none kfold: 1se: aic bic", 0, NULL, 0 },
-    { { "engine", "NAME", "auto", "fit select plan",
-        "algorithm of the fit; of penalties on coefficients active-set, coordinate or interior; "
-        "NAME" },
-      &fenp_choice_type, AT(engine), 0, 0, "auto active-set coordinate interior", 0, "engine", 0 },
+    { { "engine", "NAME", "auto", LEARN,
+        "algorithm of the fit; of penalties on coefficients active-set, coordinate or interior; of "
+        "the lasso's path homotopy (every breakpoint); NAME" },
+      &fenp_choice_type, AT(engine), 0, 0, "auto active-set coordinate interior homotopy", 0,
+      "engine", 0 },
     { { "approx", "none|fourier:D|orthogonal:D", "none", "fit plan",
         "D random features instead of the exact kernel, in memory that does not grow with DATA" },
       &fenp_choice_type, AT(approx), 2, 20000, "none fourier: orthogonal:", 0, NULL, 0 },

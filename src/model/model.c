@@ -16,7 +16,7 @@ fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets)
     fen_model *m = fenp_new_zeroed(1, sizeof *m);
     if (!m) return NULL;
     m->n = m->kept = n;
-    m->p = p;
+    m->p = m->whole = p;
     m->targets = targets;
     m->train_error = m->crossing = m->condition = NAN;
     m->penalty = fenp_find_penalty("rkhs"), m->mix = 1.0;

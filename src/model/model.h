@@ -46,6 +46,8 @@ struct fen_model {
                                                else 1                                  */
     int         bias;
     int64_t     n, p, targets;
+    int64_t     whole;                      /* features of training: p, or more where a sparse
+                                               file's columns without a coefficient are gone */
     uint64_t    hash;                       /* of the training rows                    */
     double     *inputs;                     /* kept x p; NULL: linear or precomputed   */
     double     *weights;                    /* targets x p for linear, else NULL       */
@@ -102,6 +104,9 @@ int64_t    fenp_model_active_groups(const fen_model *m);
 fen_status fenp_model_pack_support(fen_model *m, const double *x, fen_error *err);
 /* The same of terms (targets x n before, targets x kept after). */
 fen_status fenp_model_pack_terms(fen_model *m, const double *x, fen_error *err);
+/* Linear models of sparse files with groups of one: columns without a coefficient go, from
+ * weights, groups and the preparation. Before that the model is one of all columns. */
+fen_status fenp_model_shrink(fen_model *m, fen_error *err);
 /* Sets train_error and crossing from the training rows: all n of them, labels as in outputs.h. */
 fen_status fenp_model_train_error(fen_model *m, const fenp_sample *sample, const fenp_task *task,
                                   fen_error *err);

@@ -94,9 +94,6 @@ static fen_status check_coefficients(const fen_options *o, const fen_penalty *pe
         return fenp_fail(err, FEN_BAD_CALL,
                          "--probability is for --penalty rkhs; --loss logistic has probabilities "
                          "without it");
-    if (is(o->select, "gcv"))
-        return fenp_fail(err, FEN_BAD_CALL,
-                         "--select gcv is for --penalty rkhs; use kfold:K, 1se:K, aic or bic");
     if (o->nonnegative && penalty->parts == FEN_GROUPS)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--nonnegative does not go with groups; use --penalty l1 or elastic");
