@@ -1,9 +1,9 @@
 /* predict.c -- raw rows -> features -> scores
  *
- *     score(x) = sum_i c_i k(x_i, x) + b,   c = coef_scale u;   linear: weights . x + b;
- *     random features: feature_weights . phi(x) + b
+ *     score(x) = sum_i c_i k(x_i, x) + b,   c = coef_scale u or terms;
+ *     linear: weights . x + b;   random features: feature_weights . phi(x) + b
  *
- * Rows pass in slabs, so that besides the scores only a slab of features and a tile of
+ * Linear models of sparse inputs take sparse rows entry by entry. Other rows pass in slabs, so that besides the scores only a slab of features and a tile of
  * the kernel matrix exist at any time. 2 n p flops per row, 2 p targets if linear. */
 #include <limits.h>
 #include <math.h>
@@ -51,8 +51,8 @@ static fen_status kernel_scores(const fen_model *m, const double *x, int64_t row
         return fenp_no_memory(err, fenp_bytes(m->targets, m->kept, sizeof *coef),
                               "the coefficients");
     for (int64_t t = 0; t < m->targets; t++)
-        for (int64_t i = 0; i < m->kept; i++)
-            coef[t * m->kept + i] = m->coef_scale[t] * m->dual[t * m->kept + i];
+        for (int64_t i = t * m->kept; i < (t + 1) * m->kept; i++)
+            coef[i] = m->terms ? m->terms[i] : m->coef_scale[t] * m->dual[i];
     fen_view points = { x, rows, m->p, m->p }, centres = { m->inputs, m->kept, m->p, m->p };
     fen_status status =
         fenp_gram_times(&m->kernel, points, centres, coef, m->targets, scores, task, err);
@@ -81,14 +81,19 @@ static fen_status feature_scores(const fen_model *m, const double *x, int64_t ro
     return status;
 }
 
+static void add_offsets(const fen_model *m, int64_t rows, double *scores)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t t = 0; t < m->targets; t++) scores[i * m->targets + t] += m->offset[t];
+}
+
 fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
                              const fenp_task *task, fen_error *err)
 {
     fen_status status = m->weights       ? linear_scores(m, x, rows, scores, task, err)
                         : m->frequencies ? feature_scores(m, x, rows, scores, task, err)
                                          : kernel_scores(m, x, rows, scores, task, err);
-    for (int64_t i = 0; status == FEN_OK && i < rows; i++)
-        for (int64_t t = 0; t < m->targets; t++) scores[i * m->targets + t] += m->offset[t];
+    if (status == FEN_OK) add_offsets(m, rows, scores);
     return status;
 }
 
@@ -107,11 +112,16 @@ static fen_status features(const fen_model *m, const raw *rows, int64_t first, i
     return fenp_prep_apply(m->prep, &part, x, err);
 }
 
-/* All rows, slab by slab: x has room for the features of one slab. */
-static fen_status score_slabs(const fen_model *m, const raw *rows, int64_t count, int64_t slab,
-                              double *x, double *scores, const fenp_task *task, fen_error *err)
+/* All rows, slab by slab: features of one slab at a time. */
+static fen_status score_slabs(const fen_model *m, const raw *rows, int64_t count, double *scores,
+                              const fenp_task *task, fen_error *err)
 {
-    fen_status status = FEN_OK;
+    int64_t slab = SLAB_DOUBLES / (m->p > 0 ? m->p : 1);
+    slab = slab < SLAB_ROWS_MIN ? SLAB_ROWS_MIN : slab;
+    slab = slab < count ? slab : count;
+    const int64_t bytes = fenp_bytes(slab, m->p, sizeof(double));
+    double *x = fenp_new(bytes, 1);
+    fen_status status = x ? FEN_OK : fenp_no_memory(err, bytes, "a prediction");
     for (int64_t first = 0; status == FEN_OK && first < count; first += slab) {
         int64_t next = first + slab < count ? first + slab : count;
         fenp_task part = fenp_task_part(task, "predicting", (double)first / (double)count,
@@ -120,8 +130,23 @@ static fen_status score_slabs(const fen_model *m, const raw *rows, int64_t count
         if (status == FEN_OK)
             status = fenp_model_scores(m, x, next - first, scores + first * m->targets, &part, err);
     }
-    if (status == FEN_OK && fenp_model_is_one_class(m)) /* 0 is the edge */
-        for (int64_t i = 0; i < count; i++) scores[i] -= m->output[0].par;
+    free(x);
+    return status;
+}
+
+/* Sparse rows of a linear model of sparse inputs: the features need not exist. */
+static int stays_sparse(const fen_model *m, const raw *rows)
+{
+    return m->weights && m->prep->sparse && rows->table && rows->table->start;
+}
+
+static fen_status score_entries(const fen_model *m, const fen_table *table, double *scores,
+                                const fenp_task *task, fen_error *err)
+{
+    fen_status status = fenp_task_at(task, 0.0, err);
+    if (status == FEN_OK)
+        status = fenp_prep_products(m->prep, table, m->weights, m->targets, scores, err);
+    if (status == FEN_OK) add_offsets(m, table->rows, scores);
     return status;
 }
 
@@ -129,19 +154,15 @@ static fen_status score_slabs(const fen_model *m, const raw *rows, int64_t count
 static fen_status score(const fen_model *m, const raw *rows, int64_t count, double *scores,
                         const fenp_task *task, fen_error *err)
 {
-    int64_t slab = SLAB_DOUBLES / (m->p > 0 ? m->p : 1);
-    slab = slab < SLAB_ROWS_MIN ? SLAB_ROWS_MIN : slab;
-    slab = slab < count ? slab : count;
-    int64_t feature_bytes = fenp_bytes(slab, m->p, sizeof(double));
-    int64_t score_bytes = fenp_bytes(count, m->targets, sizeof(double));
-    double *x = fenp_new(feature_bytes, 1), *result = fenp_new(score_bytes, 1);
-    fen_status status;
-    if (!x || !result)
-        status = fenp_no_memory(err, x ? score_bytes : feature_bytes, "a prediction");
-    else
-        status = score_slabs(m, rows, count, slab, x, result, task, err);
-    if (status == FEN_OK) memcpy(scores, result, (size_t)score_bytes);
-    free(x);
+    const int64_t bytes = fenp_bytes(count, m->targets, sizeof(double));
+    double *result = fenp_new(bytes, 1);
+    if (!result) return fenp_no_memory(err, bytes, "a prediction");
+    const fen_status status = stays_sparse(m, rows)
+                                  ? score_entries(m, rows->table, result, task, err)
+                                  : score_slabs(m, rows, count, result, task, err);
+    if (status == FEN_OK && fenp_model_is_one_class(m)) /* 0 is the edge */
+        for (int64_t i = 0; i < count; i++) result[i] -= m->output[0].par;
+    if (status == FEN_OK) memcpy(scores, result, (size_t)bytes);
     free(result);
     return status;
 }

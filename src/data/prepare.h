@@ -86,6 +86,10 @@ int        fenp_prep_places(const fenp_prep *kept, const fenp_prep *whole, int64
  * one is an error that names it. */
 fen_status fenp_prep_apply(const fenp_prep *prep, const fen_table *table, double *x,
                            fen_error *err);
+/* The same times weights (targets x features) for sparse tables and preparations, without the
+ * features: out is table->rows x targets. */
+fen_status fenp_prep_products(const fenp_prep *prep, const fen_table *table, const double *weights,
+                              int64_t targets, double *out, fen_error *err);
 /* Raw numeric rows in training order -> features: x is inputs.rows x prep->features. */
 fen_status fenp_prep_apply_view(const fenp_prep *prep, fen_view inputs, double *x,
                                 fen_error *err);

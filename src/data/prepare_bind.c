@@ -2,8 +2,8 @@
  *
  * Order does not matter and further columns are ignored. A sparse file says nothing of
  * columns beyond its largest index, or below its smallest: there, every absent "x7" is a
- * column of zeros. Cost: one comparison per column while the orders agree, a binary
- * search where they do not.
+ * column of zeros. Cost: one comparison per column while the orders agree or the numbers of
+ * a sparse file tell the place, a binary search where they do not.
  */
 #include <math.h>
 #include <stdio.h>
@@ -35,11 +35,36 @@ static int is_numbered(const char *name) /* x0, x1, ... */
     return name[0] == 'x' && digits > 0 && name[digits + 1] == '\0';
 }
 
+static int number_of(const char *name, int64_t *number)
+{
+    return fenp_parse_int(name + 1, (int64_t)strlen(name + 1), number);
+}
+
+/* The columns of a sparse file are x7, x8, ... and a label: where x9 is, or that it is zeros.
+ * 0: the table is not like that, or the name is none of these. */
+static int find_numbered(const fen_table *table, const char *name, int64_t *column)
+{
+    const int64_t last = table->cols - 2;
+    int64_t first, end, number;
+    if (!table->start || last < 0 || !is_numbered(name) || !is_numbered(table->column[0].name) ||
+        !is_numbered(table->column[last].name) || !number_of(table->column[0].name, &first) ||
+        !number_of(table->column[last].name, &end) || !number_of(name, &number) ||
+        end - first != last)
+        return 0;
+    *column = number < first || number > end ? FENP_COLUMN_ZEROS : number - first;
+    return *column < 0 || strcmp(table->column[*column].name, name) == 0;
+}
+
 static fen_status find_column(finder *f, const char *name, int64_t *column, fen_error *err)
 {
     const fen_table *table = f->table;
     if (f->next < table->cols && strcmp(table->column[f->next].name, name) == 0) {
         *column = f->next++;
+        return FEN_OK;
+    }
+    if (find_numbered(table, name, column)) return FEN_OK;
+    if (table->cols > 0 && strcmp(table->column[table->cols - 1].name, name) == 0) {
+        *column = table->cols - 1;
         return FEN_OK;
     }
     if (!f->sorted) {

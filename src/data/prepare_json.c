@@ -127,7 +127,8 @@ static fen_status read_levels(const json_t *json, fenp_input *input, fen_error *
     return FEN_OK;
 }
 
-static fen_status read_input(const json_t *json, int precomputed, fenp_input *input, fen_error *err)
+static fen_status read_input(const json_t *json, const fenp_prep *prep, fenp_input *input,
+                             fen_error *err)
 {
     const json_t *levels = json_object_get(json, "levels");
     fen_status status =
@@ -139,9 +140,12 @@ static fen_status read_input(const json_t *json, int precomputed, fenp_input *in
     if (!isfinite(input->fill) || !isfinite(input->center) || !isfinite(input->scale) ||
         input->scale <= 0.0)
         return damaged("fill, center or scale is not finite, or a scale is not positive", err);
-    if (input->gaps && (input->text || precomputed))
+    if (input->gaps && (input->text || prep->precomputed))
         return damaged("gaps are noted where there can be none", err);
-    if (input->text && precomputed) return damaged("a precomputed kernel has text columns", err);
+    if (prep->sparse && (input->text || input->gaps || input->center != 0.0))
+        return damaged("a sparse input has text, gaps or a center", err);
+    if (input->text && prep->precomputed)
+        return damaged("a precomputed kernel has text columns", err);
     return FEN_OK;
 }
 
@@ -204,8 +208,7 @@ fen_status fenp_prep_from_json(const json_t *json, const double *fill, const dou
         prep->input[i].fill = fill[i];
         prep->input[i].center = center[i];
         prep->input[i].scale = scale[i];
-        status =
-            read_input(json_array_get(inputs, (size_t)i), prep->precomputed, &prep->input[i], err);
+        status = read_input(json_array_get(inputs, (size_t)i), prep, &prep->input[i], err);
     }
     fenp_prep_count(prep);
     if (status == FEN_OK && prep->features == 0) status = damaged("it makes no features", err);
