@@ -40,7 +40,7 @@ double fenp_claim_shift(const fenp_claim *c)
 
 static double score_at(const fenp_claim *c, int64_t i) { return c->f[i] + (c->offset - c->shift); }
 
-static double mean_loss(const fenp_claim *c)
+double fenp_claim_mean_loss(const fenp_claim *c)
 {
     long double sum = 0.0L;
     for (int64_t i = 0; i < c->n; i++)
@@ -117,8 +117,7 @@ static double distance(const fenp_claim *c, int64_t i, double z, double step)
     return fmax(fmax(low + z, -z - high), 0.0);
 }
 
-/* The largest of them over the largest |z|. */
-static double stationarity(const fenp_claim *c, const double *u)
+double fenp_claim_stationarity(const fenp_claim *c, const double *u)
 {
     double worst = 0.0, largest = 0.0, reach = 0.0;
     for (int64_t i = 0; i < c->n; i++) {
@@ -134,19 +133,18 @@ static double stationarity(const fenp_claim *c, const double *u)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* Where y is constant to rounding, both numbers are rounding errors: then 1e7 times the loss
- * of an error in the last digits. All go with the scale of y: rescaling changes no verdict.
- * The objective of a parameter that earns is negative, and its null is 0. */
+/* Where y is constant to rounding, or met to rounding, both numbers are rounding errors: then
+ * 1e7 times the loss of an error in the last digits. All go with the scale of y: rescaling
+ * changes no verdict. The objective of a parameter that earns is negative, and its null is 0. */
 double fenp_gap_unit(const fen_certificate *of, double digits)
 {
     const double null = of->null < INFINITY ? of->null : 0.0;
     const double unit = fmax(fabs(of->primal), 1e-12 * null);
-    return null <= digits ? fmax(unit, 1e7 * digits) : unit;
+    const int rounding = null <= digits || fabs(of->primal) <= 8.0 * digits;
+    return rounding ? fmax(unit, 1e7 * digits) : unit;
 }
 
-/* Loss of an error in the last digits of y, or the last digits of the largest -P that a
- * parameter which earns can have, price^2 spread / (4 lambda). */
-static double last_digits(const fenp_claim *c)
+double fenp_claim_digits(const fenp_claim *c)
 {
     long double sum = 0.0L;
     if (c->free_par && c->price < 0.0)
@@ -178,15 +176,15 @@ static fen_certificate judge(const fenp_claim *c, const double *u, double tolera
                              double shrinkage, double floor)
 {
     fen_certificate out = { 0 };
-    out.mean_loss = mean_loss(c);
+    out.mean_loss = fenp_claim_mean_loss(c);
     out.norm = c->norm;
     out.primal = out.mean_loss + c->lambda * c->penalty->value(c->norm, c->power);
     if (c->free_par) out.primal += c->price * c->par[0];
     out.dual = best_dual(c);
     out.null = fenp_claim_null(c);
-    out.stationarity = stationarity(c, u);
+    out.stationarity = fenp_claim_stationarity(c, u);
     const int drowned = c->loss->smoothness > 0.0 && shrinkage <= 0.5 * c->loss->smoothness * floor;
-    fenp_certificate_close(&out, fenp_gap_unit(&out, last_digits(c)), tolerance, drowned);
+    fenp_certificate_close(&out, fenp_gap_unit(&out, fenp_claim_digits(c)), tolerance, drowned);
     return out;
 }
 
@@ -232,9 +230,8 @@ static desk open_desk(fenp_arena *arena, const fen_model *m)
                    .g = fenp_arena_doubles(arena, m->p) };
 }
 
-/* What target t claims, but for f and z. */
-static fenp_claim claim_of(const fen_model *m, const fenp_sample *sample, int64_t t, double spread,
-                           double *w)
+fenp_claim fenp_claim_of(const fen_model *m, const fenp_sample *sample, int64_t t, double spread,
+                         double *w)
 {
     static const double none = 0.0;
     const double *y = sample->y + t * m->n, *par = &m->output[t].par;
@@ -264,7 +261,7 @@ static fenp_claim claim_of(const fen_model *m, const fenp_sample *sample, int64_
 double fenp_best_constant(const fen_model *m, const fenp_sample *sample, int64_t t, double *w,
                           double *par)
 {
-    const fenp_claim c = claim_of(m, sample, t, 0.0, w);
+    const fenp_claim c = fenp_claim_of(m, sample, t, 0.0, w);
     return fenp_claim_constant(&c, par);
 }
 
@@ -278,7 +275,7 @@ static void lay_out_duals(const fen_model *m, const fenp_sample *sample, desk *d
         double *u = d->coef + t * n;
         for (int64_t k = 0; k < (m->support ? m->kept : n); k++)
             u[m->support ? m->support[k] : k] = stored[k];
-        const fenp_claim c = claim_of(m, sample, t, d->spread, d->w);
+        const fenp_claim c = fenp_claim_of(m, sample, t, d->spread, d->w);
         fenp_claim_feasible(&c, u, d->coef + all + t * n);
     }
 }
@@ -321,7 +318,7 @@ static void judge_targets(const fen_model *m, const fenp_sample *sample, desk *d
     const int64_t n = m->n, all = n * m->targets;
     for (int64_t t = 0; t < m->targets; t++) {
         const double *feasible = d->coef + all + t * n;
-        fenp_claim c = claim_of(m, sample, t, d->spread, d->w);
+        fenp_claim c = fenp_claim_of(m, sample, t, d->spread, d->w);
         c.f = d->f, c.z = d->z;
         c.tangents = d->lines ? d->lines + t * m->tangent_count : NULL;
         for (int64_t i = 0; i < n; i++) d->z[i] = d->w[i] > 0.0 ? feasible[i] / d->w[i] : 0.0;
@@ -343,8 +340,8 @@ static fen_status find_spread(const fen_model *m, const fenp_sample *sample, dou
     return fenp_gram_spread(&m->kernel, fenp_sample_inputs(sample), sample->w, spread, task, err);
 }
 
-fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certificate *out,
-                        const fenp_task *task, fen_error *err)
+static fen_status certify_whole(const fen_model *m, const fenp_sample *sample, fen_certificate *out,
+                                const fenp_task *task, fen_error *err)
 {
     const int64_t k = m->targets;
     const fenp_size size = { m->n, m->p, k, m->bias, m->power, 0 };
@@ -360,25 +357,46 @@ fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certi
     if (status == FEN_OK && !m->weights)
         status = fenp_gram_times(&m->kernel, rows, rows, d.coef, 2 * k, d.products, task, err);
     if (status == FEN_OK && m->tangents)
-        status = fenp_tangents_lines(&arena, m, sample, claim_of(m, sample, 0, d.spread, d.w), d.z,
-                                     &d.lines, task, err);
+        status = fenp_tangents_lines(&arena, m, sample, fenp_claim_of(m, sample, 0, d.spread, d.w),
+                                     d.z, &d.lines, task, err);
     if (status == FEN_OK) judge_targets(m, sample, &d, out);
     fenp_arena_close(&arena);
     return status;
 }
 
+fen_status fenp_certify(const fen_model *m, const fenp_sample *sample, fen_certificate *out,
+                        const fenp_task *task, fen_error *err)
+{
+    return m->penalty->parts == FEN_WHOLE ? certify_whole(m, sample, out, task, err)
+                                          : fenp_certify_linear(m, sample, out, task, err);
+}
+
+/* Targets under one penalty have one certificate and its digits. */
+static void join_digits(const fen_model *m, double *digits)
+{
+    for (int64_t first = 0; first < m->targets; first += m->copies) {
+        double sum = 0.0;
+        for (int64_t k = 0; k < m->copies; k++) sum += digits[first + k];
+        for (int64_t k = 0; k < m->copies; k++) digits[first + k] = sum;
+    }
+}
+
 fen_status fenp_certify_digits(const fen_model *m, const fenp_sample *sample, double *digits,
                                fen_error *err)
 {
-    const double diagonal =
-        fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
-    double *w = fenp_new(m->n, sizeof *w), spread;
+    double *w = fenp_new(m->n, sizeof *w), spread = 0.0;
+    fen_status status = FEN_OK;
     if (!w) return fenp_no_memory(err, fenp_bytes(m->n, 1, sizeof *w), "the certificate");
-    const fen_status status = find_spread(m, sample, diagonal, &spread, NULL, err);
-    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++) {
-        const fenp_claim c = claim_of(m, sample, t, spread, w);
-        digits[t] = last_digits(&c);
+    if (m->penalty->parts == FEN_WHOLE) {
+        const fen_view rows = fenp_sample_inputs(sample);
+        const double diagonal = fenp_gram_mean_diagonal(&m->kernel, rows, sample->w);
+        status = find_spread(m, sample, diagonal, &spread, NULL, err);
     }
+    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++) {
+        const fenp_claim c = fenp_claim_of(m, sample, t, spread, w);
+        digits[t] = fenp_claim_digits(&c);
+    }
+    if (m->penalty->parts != FEN_WHOLE) join_digits(m, digits);
     free(w);
     return status;
 }

@@ -32,14 +32,54 @@ typedef struct fenp_claim {
 double fenp_claim_shift(const fenp_claim *c);
 /* - sum w_i loss*(y_i, -t z_i) */
 double fenp_claim_minus_conjugates(const fenp_claim *c, double t);
+/* What target t claims, but for f and z; w: room for n, which it points to. */
+fenp_claim fenp_claim_of(const fen_model *m, const fenp_sample *sample, int64_t t, double spread,
+                         double *w);
+double fenp_claim_mean_loss(const fenp_claim *c);
+/* Largest |z_i + loss'(t_i)| over the largest |z_i|, z = u / w. */
+double fenp_claim_stationarity(const fenp_claim *c, const double *u);
+/* Loss of an error in the last digits of y, or the last digits of the largest -P that a
+ * parameter which earns can have, price^2 spread / (4 lambda). */
+double fenp_claim_digits(const fenp_claim *c);
 
 /* ---- certify_feasible.c ---- */
 /* out = w z, z = u / w moved into the set where D is a bound. */
 void   fenp_claim_feasible(const fenp_claim *c, const double *u, double *out);
+/* z_i runs from low to high; slopes are -z. */
+void   fenp_claim_box(const fenp_claim *c, int64_t i, double *low, double *high);
 
 /* ---- certify_null.c: the best constant (f = 0; b = 0 without bias) ---- */
 double fenp_claim_constant(const fenp_claim *c, double *par);   /* b, and the parameter */
 double fenp_claim_null(const fenp_claim *c);                    /* its objective */
+
+/* ---- certify_design.c: products with the matrix of a linear model or an expansion --------- */
+/* Out of the sample itself; never n x n at once, but where the rows are that (precomputed). */
+typedef struct fenp_matrix {
+    const fenp_sample *sample;
+    const fenp_kernel *kernel; /* columns are k(x_j, .); NULL: those of the sample      */
+    int64_t n, p;
+    const fenp_task *task;
+} fenp_matrix;
+fenp_matrix fenp_matrix_of(const fen_model *m, const fenp_sample *sample, const fenp_task *task);
+/* f = X beta */
+fen_status  fenp_matrix_scores(const fenp_matrix *x, const double *beta, double *f,
+                               fen_error *err);
+/* g = X'u */
+fen_status  fenp_matrix_products(const fenp_matrix *x, const double *u, double *g,
+                                 fen_error *err);
+/* Column j; j = p: ones. */
+fen_status  fenp_matrix_column(const fenp_matrix *x, int64_t j, double *out, fen_error *err);
+
+/* ---- certify_project.c ---- */
+/* u, moved inside the boxes to where it is orthogonal to the columns listed (count of them; p:
+ * ones); left: what remains of |x_j'u|. *within: no more than rounding errors. */
+fen_status fenp_claim_project(const fenp_claim *c, const fenp_matrix *x, const int64_t *columns,
+                              int64_t count, double *u, double *left, int *within,
+                              fen_error *err);
+
+/* ---- certify_linear.c: fenp_certify for penalties on coefficients ---- */
+fen_status fenp_certify_linear(const fen_model *model, const fenp_sample *sample,
+                               fen_certificate *out, const fenp_task *task, fen_error *err);
 
 /* ---- certify_tangents.c: power < 1 ---- */
 int64_t    fenp_tangents_room(const fenp_size *size, int64_t count);   /* bytes of an arena */

@@ -19,8 +19,7 @@
 
 #include "certify.h"
 
-/* z_i runs from low to high; slopes are -z. */
-static void box_of(const fenp_claim *c, int64_t i, double *low, double *high)
+void fenp_claim_box(const fenp_claim *c, int64_t i, double *low, double *high)
 {
     double least, most;
     c->loss->domain(c->y[i], c->dual_par, &least, &most);
@@ -30,7 +29,7 @@ static void box_of(const fenp_claim *c, int64_t i, double *low, double *high)
 static double clipped(const fenp_claim *c, int64_t i, double z)
 {
     double low, high;
-    box_of(c, i, &low, &high);
+    fenp_claim_box(c, i, &low, &high);
     return fmin(fmax(z, low), high);
 }
 
@@ -92,7 +91,7 @@ static void shrink_to_price(const fenp_claim *c, double *z)
 static double far_end(const fenp_claim *c, int64_t i)
 {
     double low, high;
-    box_of(c, i, &low, &high);
+    fenp_claim_box(c, i, &low, &high);
     return high > 0.0 ? high : low;
 }
 

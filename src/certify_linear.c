@@ -1,0 +1,350 @@
+/* certify_linear.c -- is this model optimal? Penalties on coefficients, from the definition
+ *
+ *     P = sum_i w_i loss(y_i, t_i) + lambda sum_g a_g value(||beta_g||),   t = X beta + b
+ *     D = - sum_i w_i loss*(y_i, -z_i) - sum_g (lambda a_g value)*(||x_g'u||),   u = w z,
+ *         for sum u = 0 (bias) and x_j'u = 0 (coefficients without a penalty)
+ *
+ * beta >= 0: the positive part of x_j'u takes its place, and x_j'u <= 0 that of x_j'u = 0.
+ * group:targets: X is block diagonal, one block of it is kept, u and beta are those of all
+ * targets, and the one certificate of them is written into each.
+ *
+ * D <= least possible P <= P whoever computed beta and u; nothing here knows a solver. u is
+ * made feasible first: orthogonal to the columns without a penalty (certify_project.c), then
+ * shrunk by the t in [0, 1] with the largest D(t u), where conjugates are infinite beyond a
+ * bound (l1, groups) no further than ||x_g'u|| <= lambda a_g allows.
+ * Special cases: u = 0 is always feasible and stands in for a u that is not. What rounding
+ *   leaves of x_j'u is taken off D, times |beta_j|.
+ * Accuracy: sums run in long double.
+ * Cost: one product with X and one with X', and QR of the columns without a penalty. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "certify.h"
+
+enum { ROUNDS = 10 }; /* columns that want x_j'u <= 0 are added to the constraints */
+
+/* All targets under one penalty: one, but for group:targets. */
+typedef struct claim {
+    const fen_model *m;
+    fenp_matrix x;
+    int64_t copies, n, p;
+    fenp_claim *one;    /* copies                                                       */
+    double *w, *f, *u;  /* copies x n                                                   */
+    double *z;          /* likewise: u / w, inside the boxes                            */
+    double *beta, *g;   /* copies x p: coefficients, X'u                                */
+    double *pull;       /* groups: ||x_g'u||, of its positive part where beta >= 0      */
+    int64_t *columns;   /* p + 1 that u must be orthogonal to                           */
+    double *left;       /* of them: |x_j'u|                                             */
+    double remainder;   /* sum of |beta_j x_j'u| over them                              */
+    int feasible;       /* u is; else u = 0 is meant                                    */
+    const double *dual; /* copies x n: u as stored                                      */
+} claim;
+
+/* ---- groups ------------------------------------------------------------------------------ */
+
+/* 0: not penalised */
+static double weight_of(const fen_model *m, int64_t g)
+{
+    if (m->penalty->value(1.0, m->mix) == 0.0) return 0.0;
+    return m->groups.weight ? m->groups.weight[g] : 1.0;
+}
+
+static int64_t size_of(const fenp_groups *groups, int64_t g)
+{
+    return groups->start ? groups->start[g + 1] - groups->start[g] : 1;
+}
+
+static int64_t member_of(const fenp_groups *groups, int64_t g, int64_t k)
+{
+    return groups->start ? groups->member[groups->start[g] + k] : g;
+}
+
+/* Euclidean norm of the members of a group; positive: of what is above 0. */
+static double norm_of(const fenp_groups *groups, int64_t g, const double *values, int positive)
+{
+    long double sum = 0.0L;
+    for (int64_t k = 0; k < size_of(groups, g); k++) {
+        const double value = values[member_of(groups, g, k)];
+        if (!positive || value > 0.0) sum += (long double)value * value;
+    }
+    return (double)sqrtl(sum);
+}
+
+/* sum_g a_g value(||beta_g||) */
+static double penalty_of(const claim *c)
+{
+    const fen_model *m = c->m;
+    long double sum = 0.0L;
+    for (int64_t g = 0; g < m->groups.count; g++)
+        sum += (long double)weight_of(m, g) *
+               m->penalty->value(norm_of(&m->groups, g, c->beta, 0), m->mix);
+    return (double)sum;
+}
+
+/* ---- a feasible u ------------------------------------------------------------------------ */
+
+/* Coefficients without a penalty in copy k; where beta >= 0 those that are above 0. The bias
+ * is column p. */
+static int64_t list_columns(const claim *c, int64_t k)
+{
+    const fenp_groups *groups = &c->m->groups;
+    int64_t count = 0;
+    for (int64_t g = 0; g < groups->count; g++) {
+        if (weight_of(c->m, g) != 0.0) continue;
+        for (int64_t i = 0; i < size_of(groups, g); i++) {
+            const int64_t j = member_of(groups, g, i) - k * c->p;
+            if (j < 0 || j >= c->p) continue;
+            if (!c->m->nonnegative || c->beta[k * c->p + j] > 0.0) c->columns[count++] = j;
+        }
+    }
+    if (c->m->bias) c->columns[count++] = c->p;
+    return count;
+}
+
+/* x_j'u > 0, and not by rounding. */
+static fen_status is_above(const claim *c, int64_t j, const double *u, double *column, int *above,
+                           fen_error *err)
+{
+    long double sum = 0.0L, size = 0.0L;
+    const fen_status status = fenp_matrix_column(&c->x, j, column, err);
+    for (int64_t i = 0; status == FEN_OK && i < c->n; i++) {
+        const long double term = (long double)column[i] * u[i];
+        sum += term, size += fabsl(term);
+    }
+    *above = sum > 1e-14L * size;
+    return status;
+}
+
+/* beta >= 0 without a penalty: columns of copy k that want x_j'u <= 0 and have more join the
+ * list; count grows by them. They have beta_j = 0. */
+static fen_status add_columns(claim *c, int64_t k, int64_t *count, fen_error *err)
+{
+    const fenp_groups *groups = &c->m->groups;
+    const double *u = c->u + k * c->n, *g = c->g + k * c->p;
+    double *column = c->f; /* not in use yet */
+    fen_status status = FEN_OK;
+    for (int64_t at = 0; status == FEN_OK && at < groups->count; at++) {
+        const int64_t j = member_of(groups, at, 0) - k * c->p;
+        int above = j >= 0 && j < c->p && weight_of(c->m, at) == 0.0 && g[j] > 0.0 &&
+                    c->beta[k * c->p + j] == 0.0;
+        for (int64_t i = 0; above && i < *count; i++) above = c->columns[i] != j;
+        if (above) status = is_above(c, j, u, column, &above, err);
+        if (above) c->columns[(*count)++] = j;
+    }
+    return status;
+}
+
+/* u and g = X'u of copy k. */
+static fen_status make_feasible(claim *c, int64_t k, fen_error *err)
+{
+    double *u = c->u + k * c->n, *g = c->g + k * c->p;
+    const double *beta = c->beta + k * c->p;
+    int64_t count = list_columns(c, k), before = -1;
+    int within = 0;
+    fen_status status = FEN_OK;
+    for (int64_t i = 0; i < c->n; i++) u[i] = c->dual[k * c->n + i];
+    for (int round = 0; status == FEN_OK && round < ROUNDS && before < count; round++) {
+        before = count;
+        status = fenp_claim_project(&c->one[k], &c->x, c->columns, count, u, c->left, &within, err);
+        if (status == FEN_OK) status = fenp_matrix_products(&c->x, u, g, err);
+        if (status == FEN_OK && c->m->nonnegative) status = add_columns(c, k, &count, err);
+    }
+    c->feasible &= within && before == count;
+    for (int64_t j = 0; j < count && c->feasible; j++)
+        c->remainder +=
+            c->left[j] *
+            fabs(c->columns[j] < c->p ? beta[c->columns[j]] : c->one[k].offset - c->one[k].shift);
+    return status;
+}
+
+/* z = u / w, once more inside its box: the division may have left it. */
+static void find_slopes(claim *c)
+{
+    for (int64_t k = 0; k < c->copies; k++)
+        for (int64_t i = 0; i < c->n; i++) {
+            double low, high, *z = &c->z[k * c->n + i];
+            const double w = c->w[k * c->n + i];
+            fenp_claim_box(&c->one[k], i, &low, &high);
+            *z = w > 0.0 ? fmin(fmax(c->u[k * c->n + i] / w, low), high) : 0.0;
+        }
+}
+
+/* ---- D ----------------------------------------------------------------------------------- */
+
+/* Conjugates that are 0 up to a bound and infinite beyond it. */
+static int is_bounded(const fen_model *m) { return m->penalty->conj(2.0, 1.0, m->mix) == INFINITY; }
+
+/* D(t u) for t within the bounds. */
+static double dual_value(const void *state, double t)
+{
+    const claim *c = state;
+    const fen_model *m = c->m;
+    long double sum = -(long double)t * c->remainder;
+    for (int64_t k = 0; k < c->copies; k++) sum += fenp_claim_minus_conjugates(&c->one[k], t);
+    for (int64_t g = 0; !is_bounded(m) && g < m->groups.count; g++) {
+        const double weight = weight_of(m, g);
+        if (weight > 0.0) sum -= m->penalty->conj(t * c->pull[g], m->lambda * weight, m->mix);
+    }
+    return (double)sum;
+}
+
+static double best_dual(const claim *c)
+{
+    const fen_model *m = c->m;
+    double most = 0.0; /* of ||x_g'u|| / (lambda a_g) */
+    if (!c->feasible) return dual_value(c, 0.0);
+    for (int64_t g = 0; is_bounded(m) && g < m->groups.count; g++) {
+        const double weight = weight_of(m, g);
+        if (weight > 0.0) most = fmax(most, c->pull[g] / (m->lambda * weight));
+    }
+    return fenp_best_dual_value(dual_value, c, most, 1.0, is_bounded(m) ? 1.0 : 2.0);
+}
+
+/* ---- how far from the conditions of an optimum ------------------------------------------- */
+
+/* ||beta_g - prox(beta_g + step x_g'u)||: 0 exactly where x_g'u is a slope of the penalty at
+ * beta_g, and continuous. */
+static double group_distance(const claim *c, int64_t g, double step)
+{
+    const fen_model *m = c->m;
+    const int positive = m->nonnegative;
+    long double square = 0.0L, off = 0.0L;
+    for (int64_t k = 0; k < size_of(&m->groups, g); k++) {
+        const int64_t j = member_of(&m->groups, g, k);
+        const long double moved = c->beta[j] + (long double)step * c->g[j];
+        if (!positive || moved > 0.0L) square += moved * moved;
+    }
+    const double norm = (double)sqrtl(square), weight = weight_of(m, g);
+    const double kept =
+        weight > 0.0 ? m->penalty->prox(norm, step * m->lambda * weight, m->mix) : norm;
+    for (int64_t k = 0; k < size_of(&m->groups, g); k++) {
+        const int64_t j = member_of(&m->groups, g, k);
+        const long double moved = c->beta[j] + (long double)step * c->g[j];
+        const long double there =
+            norm > 0.0 && (!positive || moved > 0.0L) ? moved * (kept / norm) : 0.0L;
+        off += (c->beta[j] - there) * (c->beta[j] - there);
+    }
+    return (double)sqrtl(off);
+}
+
+/* The largest of them over the largest ||beta_g||; the step makes the largest x_g'u as long. */
+static double mismatch(const claim *c)
+{
+    const fen_model *m = c->m;
+    double largest = 0.0, pull = 0.0, worst = 0.0;
+    for (int64_t g = 0; g < m->groups.count; g++) {
+        largest = fmax(largest, norm_of(&m->groups, g, c->beta, 0));
+        if (weight_of(m, g) > 0.0) pull = fmax(pull, norm_of(&m->groups, g, c->g, 0));
+    }
+    if (!(pull > 0.0)) return 0.0; /* no penalty: x_j'u = 0 is seen to elsewhere */
+    const double unit = largest > 0.0 ? largest : 1.0;
+    for (int64_t g = 0; g < m->groups.count; g++)
+        worst = fmax(worst, group_distance(c, g, unit / pull));
+    return worst / unit;
+}
+
+static double stationarity(const claim *c)
+{
+    double worst = mismatch(c);
+    for (int64_t k = 0; k < c->copies; k++)
+        worst = fmax(worst, fenp_claim_stationarity(&c->one[k], c->dual + k * c->n));
+    return worst;
+}
+
+/* ---- the verdict ------------------------------------------------------------------------- */
+
+static fen_certificate judge(claim *c)
+{
+    const fen_model *m = c->m;
+    fen_certificate out = { 0 };
+    long double loss = 0.0L, null = 0.0L, digits = 0.0L;
+    for (int64_t k = 0; k < c->copies; k++) {
+        loss += fenp_claim_mean_loss(&c->one[k]);
+        null += fenp_claim_null(&c->one[k]);
+        digits += fenp_claim_digits(&c->one[k]);
+    }
+    for (int64_t g = 0; g < m->groups.count; g++)
+        c->pull[g] = norm_of(&m->groups, g, c->g, m->nonnegative);
+    out.mean_loss = (double)loss;
+    out.null = (double)null;
+    out.norm = penalty_of(c);
+    out.primal = (double)(loss + (long double)m->lambda * out.norm);
+    out.dual = out.primal == 0.0 ? 0.0 : best_dual(c); /* nothing is less than no loss at all */
+    out.stationarity = stationarity(c);
+    fenp_certificate_close(&out, fenp_gap_unit(&out, (double)digits), m->tolerance, 0);
+    return out;
+}
+
+/* ---- a whole model ----------------------------------------------------------------------- */
+
+static int open_claim(claim *c)
+{
+    const int64_t rows = c->copies * c->n, coefs = c->copies * c->p;
+    c->one = fenp_new(c->copies, sizeof *c->one);
+    c->w = fenp_new(rows, sizeof *c->w);
+    c->f = fenp_new(rows, sizeof *c->f);
+    c->u = fenp_new(rows, sizeof *c->u);
+    c->z = fenp_new(rows, sizeof *c->z);
+    c->beta = fenp_new_zeroed(coefs, sizeof *c->beta);
+    c->g = fenp_new(coefs, sizeof *c->g);
+    c->pull = fenp_new(c->m->groups.count, sizeof *c->pull);
+    c->columns = fenp_new(c->p + 1, sizeof *c->columns);
+    c->left = fenp_new(c->p + 1, sizeof *c->left);
+    return c->one && c->w && c->f && c->u && c->z && c->beta && c->g && c->pull && c->columns &&
+           c->left;
+}
+
+static void close_claim(claim *c)
+{
+    free(c->one), free(c->w), free(c->f), free(c->u), free(c->z);
+    free(c->beta), free(c->g), free(c->pull), free(c->columns), free(c->left);
+}
+
+/* Coefficients of target t: weights, or terms where the columns are rows. */
+static void lay_out_coefficients(const claim *c, int64_t t, double *beta)
+{
+    const fen_model *m = c->m;
+    const double *from = m->terms ? m->terms + t * m->kept : m->weights + t * c->p;
+    const int64_t count = m->terms ? m->kept : c->p;
+    for (int64_t j = 0; j < c->p; j++) beta[j] = 0.0;
+    for (int64_t j = 0; j < count; j++) beta[m->terms && m->support ? m->support[j] : j] = from[j];
+}
+
+/* Targets first .. first + copies - 1. */
+static fen_status certify_block(claim *c, int64_t first, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    c->feasible = 1, c->remainder = 0.0;
+    c->dual = c->m->dual + first * c->n;
+    for (int64_t k = 0; k < c->copies; k++) {
+        c->one[k] = fenp_claim_of(c->m, c->x.sample, first + k, 0.0, c->w + k * c->n);
+        c->one[k].f = c->f + k * c->n, c->one[k].z = c->z + k * c->n;
+        lay_out_coefficients(c, first + k, c->beta + k * c->p);
+    }
+    for (int64_t k = 0; status == FEN_OK && k < c->copies; k++) status = make_feasible(c, k, err);
+    for (int64_t k = 0; status == FEN_OK && k < c->copies; k++)
+        status = fenp_matrix_scores(&c->x, c->beta + k * c->p, c->f + k * c->n, err);
+    if (status == FEN_OK) find_slopes(c);
+    return status;
+}
+
+fen_status fenp_certify_linear(const fen_model *m, const fenp_sample *sample, fen_certificate *out,
+                               const fenp_task *task, fen_error *err)
+{
+    claim c = { .m = m, .x = fenp_matrix_of(m, sample, task), .copies = m->copies };
+    c.n = c.x.n, c.p = c.x.p;
+    fen_status status =
+        open_claim(&c)
+            ? FEN_OK
+            : fenp_no_memory(err, fenp_bytes(c.copies, 4 * c.n + 2 * c.p, sizeof(double)),
+                             "the certificate");
+    for (int64_t first = 0; status == FEN_OK && first < m->targets; first += c.copies) {
+        status = certify_block(&c, first, err);
+        if (status == FEN_OK) out[first] = judge(&c);
+        for (int64_t k = 1; status == FEN_OK && k < c.copies; k++) out[first + k] = out[first];
+    }
+    close_claim(&c);
+    return status;
+}
