@@ -2,9 +2,9 @@
  *
  * Method. The pool (linear_parts.h) holds the features that may be needed. At a lambda:
  *   those join whose slope, as far as it is known, comes near to lambda; the pool's problem is
- *   solved; slopes outside are looked at (linear_outside.c); who is too steep joins, and so on until the gap of
- *   the whole problem is met. With falling lambdas everything is kept: coefficients, products,
- *   and Gram matrices (every pair of columns is multiplied once in a path).
+ *   solved; slopes outside are looked at (linear_outside.c); who is too steep joins, and so on
+ *   until the gap of the whole problem is met. With falling lambdas everything is kept:
+ *   coefficients, products, and Gram matrices (every pair of columns is multiplied once).
  *   A lambda far below the last one is approached by steps, each solved roughly.
  *   Engines of the pool's problem: linear_square.c, linear_newton.c (both with a Gram matrix and
  *   the active set of pivot.h), linear_descent.c, linear_pieces.c.
@@ -24,6 +24,7 @@
 enum { ROUNDS = 100, LEAST_BATCH = 32 };
 enum { WHOLE_MOST = 3000, GRAM_MOST = 3000 }; /* coefficients */
 static const double MIX_FLOOR = 1e-3;         /* for lambda_max */
+static const double NULL_GAP = 1e-9;          /* of the model without penalised columns */
 
 const char *const fenp_linear_engines[] = { "active-set", "coordinate", "interior", NULL };
 
@@ -41,14 +42,10 @@ static fen_status pick_engine(fenp_linear_state *s, fen_error *err)
                   (strcmp(q->engine, "interior") == 0 && !q->loss->piece)))
         return fenp_fail(err, FEN_BAD_CALL,
                          "--engine %s is not for this loss and penalty; leave it out", q->engine);
-    s->square = fenp_is_square(q->loss) && strcmp(q->engine, "interior") != 0;
+    s->pieces = !smooth || strcmp(q->engine, "interior") == 0;
+    s->square = fenp_is_square(q->loss) && !s->pieces;
     s->descends = descent || (!wants && smooth && !s->square && !q->x->dense && !has_groups(q));
     return FEN_OK;
-}
-
-static int by_pieces(const fenp_linear_state *s)
-{
-    return !s->q.loss->curvature || strcmp(s->q.engine, "interior") == 0;
 }
 
 static fen_status allocate(fenp_linear_state *s, fen_error *err)
@@ -207,7 +204,7 @@ static fen_status invite(fenp_linear_state *s, double lambda, double floor, cons
 static fen_status solve_pool(fenp_linear_state *s, double lambda, double goal,
                              const fenp_task *task, fen_error *err)
 {
-    if (by_pieces(s)) return fenp_linear_pieces(s, lambda, goal, task, err);
+    if (s->pieces) return fenp_linear_pieces(s, lambda, goal, task, err);
     if (s->descends) return fenp_linear_descent(s, lambda, goal, task, err);
     if (s->square) return fenp_linear_square(s, lambda, 0.1 * goal, task, err);
     return fenp_linear_newton(s, lambda, goal, task, err);
@@ -220,26 +217,43 @@ static void judge(fenp_linear_state *s, double lambda, fenp_linear_point *point)
     fenp_linear_values(s, lambda, out, point);
 }
 
+/* Newton's method can run in circles among the pieces of a loss. */
+static int can_be_rescued(const fenp_linear_state *s)
+{
+    return !s->pieces && !s->square && s->q.loss->piece != NULL;
+}
+
+/* Slopes that come near to lambda join before anything is solved: a slope moves little more than
+ * lambda does. */
+static fen_status look_ahead(fenp_linear_state *s, double lambda, fen_error *err)
+{
+    const double ahead = 1.0 - 0.5 * fmax(s->lambda / lambda - 1.0, 0.0);
+    int64_t joined;
+    if (s->lambda == 0.0 || s->whole) return FEN_OK;
+    return invite(s, lambda, fmax(ahead, 0.5), s->likely, &joined, err);
+}
+
 static fen_status solve_at(fenp_linear_state *s, double lambda, double gap,
                            fenp_linear_point *point, const fenp_task *task, fen_error *err)
 {
     double goal = 0.3 * gap, best = INFINITY;
-    int64_t joined = 0;
-    fen_status status = FEN_OK;
-    if (s->lambda > 0.0) { /* a slope moves little more than lambda does */
-        const double ahead = 1.0 - 0.5 * fmax(s->lambda / lambda - 1.0, 0.0);
-        status = invite(s, lambda, fmax(ahead, 0.5), s->likely, &joined, err);
-    }
+    fen_status status = look_ahead(s, lambda, err);
     point->relative_gap = INFINITY;
     for (int round = 0; status == FEN_OK && round < ROUNDS; round++) {
+        int64_t joined = 0;
         status = solve_pool(s, lambda, goal, task, err);
         judge(s, lambda, point);
         if (status != FEN_OK || point->relative_gap <= gap) break;
-        status = s->whole ? FEN_OK : invite(s, lambda, 1.0, s->now, &joined, err);
-        if (joined > 0 && !s->whole) continue;
-        if (!(point->relative_gap < 0.5 * best)) break; /* rounding errors have the word */
-        best = point->relative_gap;
+        if (!s->whole) status = invite(s, lambda, 1.0, s->now, &joined, err);
+        if (joined > 0) continue;
         goal *= 0.1;
+        if (point->relative_gap < 0.5 * best) {
+            best = point->relative_gap;
+        } else if (can_be_rescued(s)) {
+            s->pieces = 1, best = INFINITY, goal = 0.3 * gap;
+        } else {
+            break; /* rounding errors have the word */
+        }
     }
     s->lambda = lambda;
     return status;
@@ -264,7 +278,11 @@ static fen_status solve_null(fenp_linear_state *s, const fenp_task *task, fen_er
 {
     const fenp_groups *g = s->q.groups;
     fen_status status = add_free(s, err);
-    if (status == FEN_OK) status = solve_pool(s, 1.0, 1e-9, task, err);
+    if (status == FEN_OK) status = solve_pool(s, 1.0, NULL_GAP, task, err);
+    if (status == FEN_OK && can_be_rescued(s) && fenp_linear_pool_gap(s, 1.0) > 100.0 * NULL_GAP) {
+        s->pieces = 1;
+        status = solve_pool(s, 1.0, NULL_GAP, task, err);
+    }
     if (status != FEN_OK) return status;
     s->null = fenp_linear_loss(s);
     fenp_linear_look_at_all(s);
@@ -346,9 +364,9 @@ static void hand_over(fenp_linear_state *s, fenp_linear_point *point)
     } else if (s->whole) {
         set_biases(s);
     }
-    if (point->u) memcpy(point->u, s->u, (size_t)s->rows * sizeof *s->u);
+    for (int64_t i = 0; point->u && i < s->rows; i++) point->u[i] = s->part * s->u[i];
     for (int64_t t = 0; t < s->q.x->copies; t++) point->b[t] = s->b[t] + s->base[t];
-    point->method = by_pieces(s)  ? fenp_linear_engines[2]
+    point->method = s->pieces     ? fenp_linear_engines[2]
                     : s->descends ? fenp_linear_engines[1]
                                   : fenp_linear_engines[0];
 }

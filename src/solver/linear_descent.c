@@ -23,10 +23,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/linalg.h"
-#include "solver/target.h"
 
 enum { ROUNDS = 2000, PATIENCE = 30, PASSES = 10, DEPTH = 5, HALVINGS = 40 };
-static const double LEAST_CURVATURE = 1e-6;
 
 typedef struct descent {
     fenp_linear_state *s;
@@ -92,10 +90,7 @@ static double curvature_along(const descent *r, int64_t j)
 static void model(descent *r)
 {
     fenp_linear_state *s = r->s;
-    const fenp_target q = {
-        .loss = s->q.loss, .par = s->q.par, .w = s->q.w, .y = s->y, .n = s->rows, .bias = s->q.bias
-    };
-    fenp_target_curvatures(&q, s->t, s->b[0], LEAST_CURVATURE * s->q.loss->smoothness, r->h);
+    fenp_linear_curvatures(s, r->h);
     r->total = 0.0, r->tilt = 0.0;
     for (int64_t i = 0; i < s->rows; i++) r->total += r->h[i], r->e[i] = -s->u[i];
     for (int64_t k = 0; k < s->pool.size; k++) {
@@ -241,7 +236,7 @@ static void place(descent *r, double length, const double *goal)
 
 /* The farthest of 1, 1/2, 1/4 .. with an objective that is not higher, b being the best for each
  * (the gap still falls by its root where the objective drowns in rounding errors); 0: none. */
-static int search(descent *r, double before)
+static double search(descent *r, double before)
 {
     fenp_linear_state *s = r->s;
     double *goal = r->past;
@@ -252,10 +247,10 @@ static int search(descent *r, double before)
     for (int halving = 0; halving < HALVINGS; halving++, length *= 0.5) {
         place(r, length, goal);
         const double after = fenp_linear_loss(s) + fenp_linear_penalty(s);
-        if (after <= before + 4.0 * DBL_EPSILON * fabs(before)) return 1;
+        if (after <= before + 4.0 * DBL_EPSILON * fabs(before)) return length;
     }
     place(r, 0.0, goal);
-    return 0;
+    return 0.0;
 }
 
 fen_status fenp_linear_descent(fenp_linear_state *s, double lambda, double goal,
@@ -277,7 +272,9 @@ fen_status fenp_linear_descent(fenp_linear_state *s, double lambda, double goal,
         const double before = fenp_linear_loss(s) + fenp_linear_penalty(s);
         model(&r);
         descend(&r, fmin(0.1 * gap, 0.1) * goal * before);
-        if (!search(&r, before)) break;
+        const double length = search(&r, before);
+        fenp_linear_learn(s, length);
+        if (length == 0.0 && s->floor == 1.0) break;
         status = fenp_task_at(task, 0.0, err);
     }
     fenp_pool_slopes(s);

@@ -153,11 +153,26 @@ static sums square_by_matrix(const fenp_linear_state *s)
     return out.loss > 1e-5 * s->variation ? out : (sums){ -1.0, 0.0 };
 }
 
-static double square_dual(sums of, double most)
+/* The best part of u, most of it at most. */
+static double square_part(sums of, double most)
 {
-    const double best = of.loss > 0.0 ? of.cross / of.loss : 0.0;
-    const double part = fmax(fmin(most, best), 0.0);
-    return part * (2.0 * of.cross - part * of.loss);
+    return fmax(fmin(most, of.loss > 0.0 ? of.cross / of.loss : 0.0), 0.0);
+}
+
+/* D holds for x_j'u = 0 where a coefficient has no price. What it could still gain by its slope:
+ * a step along it, or taking it back. */
+static double free_gain(const fenp_linear_state *s)
+{
+    const fenp_pool *p = &s->pool;
+    const double bend = fmax(s->q.loss->smoothness, 1.0) * s->weight_sum / (double)s->q.x->n;
+    double gain = 0.0;
+    for (int64_t g = 0; g < p->groups; g++) {
+        const double length = s->length[p->group[g]], most = bend * length * length;
+        for (int64_t k = p->start[g]; p->l[g] == 0.0 && most > 0.0 && k < p->start[g + 1]; k++)
+            if (p->d[k] == 0.0)
+                gain += fabs(p->g[k]) * fmax(fabs(p->beta[k]), fabs(p->g[k]) / most);
+    }
+    return gain;
 }
 
 void fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside out,
@@ -167,6 +182,7 @@ void fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside
     const double most = s->q.mix < 1.0 || steepest <= 1.0 ? 1.0 : 1.0 / steepest;
     const double excess = s->q.mix < 1.0 ? pool_excess(s) + out.excess : 0.0;
     double dual;
+    s->part = most;
     if (s->square) {
         sums of = s->whole ? square_by_matrix(s) : (sums){ -1.0, 0.0 };
         if (of.loss < 0.0 && s->whole) {
@@ -175,8 +191,8 @@ void fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside
         }
         if (of.loss < 0.0) of = square_by_rows(s);
         point->loss = of.loss;
-        dual = square_dual(of, most);
-        if (s->q.mix < 1.0) dual = 2.0 * of.cross - of.loss;
+        if (s->q.mix == 1.0) s->part = square_part(of, most);
+        dual = s->part * (2.0 * of.cross - s->part * of.loss);
     } else {
         point->loss = fenp_linear_loss(s);
         dual = minus_conjugates(s, most);
@@ -184,19 +200,33 @@ void fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside
     point->lambda = lambda;
     point->primal = point->loss + fenp_linear_penalty(s);
     point->dual = dual - excess;
-    point->relative_gap =
-        (point->primal - point->dual) / fmax(fabs(point->primal), 1e-12 * s->null);
+    point->relative_gap = (fmax(point->primal - point->dual, 0.0) + free_gain(s)) /
+                          fmax(fabs(point->primal), 1e-12 * s->null);
     if (isnan(point->relative_gap)) point->relative_gap = s->null == 0.0 ? 0.0 : INFINITY;
 }
 
 double fenp_linear_pool_gap(fenp_linear_state *s, double lambda)
 {
-    const fenp_pool *p = &s->pool;
     fenp_linear_point point;
-    double left = 0.0;
     fenp_linear_values(s, lambda, (fenp_linear_outside){ 0.0, 0.0 }, &point);
-    for (int64_t g = 0; g < p->groups; g++)
-        for (int64_t k = p->start[g]; p->l[g] == 0.0 && k < p->start[g + 1]; k++)
-            if (p->d[k] == 0.0) left += fabs(p->g[k] * p->beta[k]);
-    return point.relative_gap + left / fmax(fabs(point.primal), 1e-300);
+    return point.relative_gap;
+}
+
+/* ---- curvatures ---------------------------------------------------------------------------- */
+
+static const double LEAST_FLOOR = 1e-8;
+
+void fenp_linear_learn(fenp_linear_state *s, double length)
+{
+    s->floor *= length < 0.5 ? 30.0 : length == 1.0 ? 0.1 : 1.0;
+    s->floor = fmin(fmax(s->floor, LEAST_FLOOR), 1.0);
+}
+
+void fenp_linear_curvatures(const fenp_linear_state *s, double *h)
+{
+    for (int64_t t = 0; t < s->q.x->copies; t++) {
+        const fenp_target q = copy_of(s, t);
+        fenp_target_curvatures(&q, s->t + t * q.n, s->b[t],
+                               fmax(s->floor, LEAST_FLOOR) * s->q.loss->smoothness, h + t * q.n);
+    }
 }

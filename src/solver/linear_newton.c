@@ -3,8 +3,8 @@
  * At (beta, b) the loss becomes its quadratic, H = Z'diag(h)Z with h = w v''(t), b put where
  * that is least for every beta: columns lose their mean under h. Its optimum with the penalty
  * (linear_square.c) is the end of a ray along which the true objective is searched; then b is
- * found anew. Curvatures are 1e-8 of the loss's smoothness at least: rows on a straight part
- * of it would let H be singular where nothing is gained by that.
+ * found anew. Curvatures are a share of the loss's smoothness at least, 1e-8 or what steps that
+ * fell short have taught: on straight parts of a loss H promises too much.
  * H is the dear part, and old curvatures serve as long as a step with them still makes the gap
  * four times smaller: slopes are always those of the true loss. Columns that join meanwhile get
  * their products under the old ones.
@@ -24,7 +24,6 @@
 #include "solver/target.h"
 
 enum { STEPS = 60, HALVINGS = 40 };
-static const double LEAST_CURVATURE = 1e-8;
 
 typedef struct newton {
     fenp_linear_state *s;
@@ -92,17 +91,7 @@ static void multiply(newton *r, int64_t old, int64_t t)
 
 static void bend(fenp_linear_state *s)
 {
-    const int64_t n = s->q.x->n;
-    for (int64_t t = 0; t < s->q.x->copies; t++) {
-        const fenp_target q = { .loss = s->q.loss,
-                                .par = s->q.par,
-                                .w = s->q.w + t * n,
-                                .y = s->y + t * n,
-                                .n = n,
-                                .bias = s->q.bias };
-        fenp_target_curvatures(&q, s->t + t * n, s->b[t], LEAST_CURVATURE * s->q.loss->smoothness,
-                               s->bent + t * n);
-    }
+    fenp_linear_curvatures(s, s->bent);
     s->pool.shaped = 0;
 }
 
@@ -144,8 +133,8 @@ static double objective(newton *r, double length, const double *goal)
     return fenp_linear_loss(s) + fenp_linear_penalty(s);
 }
 
-/* 1: the objective has fallen; 0: it cannot. */
-static int search(newton *r, double before, double promised, double *goal)
+/* How much of the ray lets the objective fall; 0: nothing. */
+static double search(newton *r, double before, double promised, double *goal)
 {
     fenp_linear_state *s = r->s;
     fenp_pool *p = &s->pool;
@@ -156,11 +145,11 @@ static int search(newton *r, double before, double promised, double *goal)
     for (int halving = 0; halving < HALVINGS; halving++, length *= 0.5) {
         for (int64_t t = 0; t < copies; t++) s->b[t] += (length - at) * r->shift[t];
         at = length;
-        if (objective(r, length, goal) <= before + 1e-4 * length * promised + fuzz) return 1;
+        if (objective(r, length, goal) <= before + 1e-4 * length * promised + fuzz) return length;
     }
     for (int64_t t = 0; t < copies; t++) s->b[t] -= at * r->shift[t];
     objective(r, 0.0, goal);
-    return 0;
+    return 0.0;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------- */
@@ -181,7 +170,10 @@ static int step(newton *r, double tolerance, double *goal, const fenp_task *task
     double promised = fenp_linear_penalty(s) - penalty;
     for (int64_t i = 0; i < k; i++) promised += goal[i] * (p->beta[i] - r->beta[i]);
     aim(r);
-    if (promised < 0.0 && search(r, before, promised, goal)) return 1;
+    const double length = promised < 0.0 ? search(r, before, promised, goal) : 0.0;
+    if (length < 1.0 && length > 0.0) s->pool.shaped = 0;
+    fenp_linear_learn(s, length);
+    if (length > 0.0) return 1;
     memcpy(p->beta, r->beta, (size_t)k * sizeof *r->beta);
     memcpy(s->t, r->start, (size_t)s->rows * sizeof *s->t);
     return 0;

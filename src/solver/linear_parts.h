@@ -32,6 +32,7 @@ struct fenp_linear_state {
     int64_t rows, coefs;       /* copies n, copies p                                     */
     int square, whole;         /* whole: all features are in the pool, and H says it all  */
     int descends;              /* coordinate descent instead of a Gram matrix            */
+    int pieces;                /* the interior point method: corners, or a Newton that stalled */
     double weight_sum;         /* of one copy                                            */
     int alike;                 /* all rows weigh alike                                   */
     double *middle;            /* p: means of the columns, all rows alike                */
@@ -52,6 +53,9 @@ struct fenp_linear_state {
     double *product;           /* coefs: x_j'u as they are made                          */
     int64_t *list;             /* coefs: which                                           */
     double lambda;             /* solved last; 0: none                                   */
+    double part;               /* of u, with which D was taken last                      */
+    double floor;              /* least curvature of a quadratic, over the smoothness: grows
+                                  where straight parts of a loss lead steps astray       */
     int64_t passes;
     fenp_pool pool;
 };
@@ -120,7 +124,10 @@ double fenp_linear_steepest(const fenp_linear_state *s);
 /* Loss, P, D and relative gap with that and with what is outside: ratio, excess (mix < 1). */
 void   fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside out,
                           fenp_linear_point *point);
-/* Relative gap of the pool's own problem; coefficients without a price count by what they could
- * still gain. */
+/* Relative gap of the pool's own problem. */
 double fenp_linear_pool_gap(fenp_linear_state *s, double lambda);
+/* A step took length of what its quadratic had promised: floor follows. */
+void   fenp_linear_learn(fenp_linear_state *s, double length);
+/* h = w v''(t), floor at least, of all rows */
+void   fenp_linear_curvatures(const fenp_linear_state *s, double *h);
 #endif

@@ -5,6 +5,7 @@
  * that, and takes its 10 to 30 steps from anywhere. */
 #include "solver/linear_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,36 @@ static int64_t fill(const fenp_linear_state *s, tableau *f)
     return groups;
 }
 
+/* Of a group with a price: how far it is from 0 by what its norm costs, against how far its slope
+ * is from the bound. */
+static int is_nothing(const fenp_linear_state *s, int64_t g, double unit)
+{
+    const fenp_pool *p = &s->pool;
+    double norm = 0.0, slope = 0.0;
+    for (int64_t k = p->start[g]; k < p->start[g + 1]; k++)
+        norm += p->beta[k] * p->beta[k], slope += p->g[k] * p->g[k];
+    return p->l[g] > 0.0 && p->l[g] * sqrt(norm) < unit * (1.0 - sqrt(slope) / p->l[g]);
+}
+
+/* An interior point has no zeros. Groups that are nearer to 0 than their slope is to its bound
+ * become 0: all of them, and only if the gap is none the worse for it. */
+static void round_off(fenp_linear_state *s, double lambda, double goal)
+{
+    fenp_pool *p = &s->pool;
+    const int64_t k = p->size * s->q.x->copies;
+    const double before = fenp_linear_pool_gap(s, lambda), unit = fenp_linear_penalty(s);
+    double *kept = p->work;
+    memcpy(kept, p->beta, (size_t)k * sizeof *kept);
+    for (int64_t g = 0; g < p->groups; g++)
+        if (is_nothing(s, g, unit))
+            memset(p->beta + p->start[g], 0,
+                   (size_t)(p->start[g + 1] - p->start[g]) * sizeof *p->beta);
+    fenp_linear_scores(s);
+    if (fenp_linear_pool_gap(s, lambda) <= fmax(goal, 1.5 * before)) return;
+    memcpy(p->beta, kept, (size_t)k * sizeof *kept);
+    fenp_linear_scores(s);
+}
+
 fen_status fenp_linear_pieces(fenp_linear_state *s, double lambda, double goal,
                               const fenp_task *task, fen_error *err)
 {
@@ -92,5 +123,6 @@ fen_status fenp_linear_pieces(fenp_linear_state *s, double lambda, double goal,
     free(f.x), free(f.start);
     fenp_linear_scores(s);
     fenp_pool_slopes(s);
+    if (status == FEN_OK && own > 0) round_off(s, lambda, goal);
     return status;
 }
