@@ -9,7 +9,9 @@
 #include "plot.h"
 
 enum { WIDTH = 860, PANEL = 460, LEFT = 76, RIGHT = 170, TOP = 62, BOTTOM = 58 };
-enum { MOST_LINES = 400, MOST_NAMES = 16, NAME_HEIGHT = 14, NAME_LENGTH = 24 };
+enum { MOST_LINES = 400, MOST_NAMES = 16, NAME_HEIGHT = 14, NAME_LENGTH = 24, TITLE_LENGTH = 48 };
+
+static const double SMALLEST_NAMED = 0.03; /* of the largest coefficient */
 
 /* Dark enough on white, and told apart by most eyes. */
 static const char *const colours[] = { "#1f5fa8", "#c8501e", "#2e7d4f", "#8a3f9e", "#b08a00",
@@ -62,13 +64,19 @@ static void put_escaped(FILE *out, const char *text, int most)
     if (*text) fputs("...", out);
 }
 
-static void put_text(const panel *p, double x, double y, const char *anchor, const char *colour,
-                     const char *text)
+static void put_words(const panel *p, double x, double y, const char *anchor, const char *colour,
+                      const char *text, int most)
 {
     fprintf(p->out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\" fill=\"%s\">", x, y, anchor,
             colour);
-    put_escaped(p->out, text, NAME_LENGTH);
+    put_escaped(p->out, text, most);
     fputs("</text>\n", p->out);
+}
+
+static void put_text(const panel *p, double x, double y, const char *anchor, const char *colour,
+                     const char *text)
+{
+    put_words(p, x, y, anchor, colour, text, NAME_LENGTH);
 }
 
 static void put_line(const panel *p, double x0, double y0, double x1, double y1, const char *style)
@@ -124,11 +132,10 @@ static void put_x_axis(const panel *p)
         put_terms(p, x);
     }
     put_text(p, LEFT + 0.5 * frame_width(), bottom + 40, "middle", "#333", p->f->x_name);
-    put_text(p, LEFT, p->top - 26, "start", "#333", p->f->y_name);
+    put_words(p, LEFT, p->top - 30, "start", "#333", p->f->y_name, TITLE_LENGTH);
     if (!isnan(p->c->terms[0]))
         put_text(p, WIDTH - RIGHT + 8, p->top - 7, "start", "#333", "terms");
-    if (p->c->title[0])
-        put_text(p, LEFT + 0.5 * frame_width(), p->top - 42, "middle", "#000", p->c->title);
+    put_words(p, WIDTH - RIGHT, p->top - 30, "end", "#000", p->c->title, TITLE_LENGTH);
 }
 
 static void put_mark(const panel *p)
@@ -136,7 +143,7 @@ static void put_mark(const panel *p)
     const double x = isnan(p->f->mark) ? NAN : across(p, p->f->mark);
     if (!(x >= LEFT - 1 && x <= WIDTH - RIGHT + 1)) return;
     put_line(p, x, p->top, x, p->top + frame_height(), "stroke=\"#333\" stroke-dasharray=\"5 4\"");
-    put_text(p, x, p->top - 24, "middle", "#333", "selected");
+    put_text(p, x + 5, p->top + frame_height() - 8, "start", "#333", "selected");
 }
 
 /* ---- curves ----------------------------------------------------------------------------------- */
@@ -168,16 +175,21 @@ static int by_height(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Names at the last values, those below moved down until none overlap, then all of them up as
+/* Names of the largest at the last values, those below moved down until none overlap, then all of them up as
  * far as the frame asks. */
 static void put_names(const panel *p)
 {
     label names[MOST_NAMES];
-    const int64_t last = p->c->points - 1;
-    const int count = p->c->lines < MOST_NAMES ? (int)p->c->lines : MOST_NAMES;
+    const curves *c = p->c;
     const double bottom = p->top + frame_height() + 8;
-    for (int i = 0; i < count; i++)
-        names[i] = (label){ down(p, p->c->y[p->order[i] * p->c->points + last]) + 4, i };
+    double least = 0.0;
+    int count = 0;
+    for (; count < MOST_NAMES && count < c->lines; count++) {
+        const double last = c->y[(p->order[count] + 1) * c->points - 1];
+        if (count == 0) least = SMALLEST_NAMED * fabs(last);
+        if (fabs(last) < least) break;
+        names[count] = (label){ down(p, last) + 4, count };
+    }
     qsort(names, (size_t)count, sizeof *names, by_height);
     for (int i = 1; i < count; i++) names[i].y = fmax(names[i].y, names[i - 1].y + NAME_HEIGHT);
     for (int i = count - 1; i >= 0; i--)

@@ -38,6 +38,9 @@ static void print_changes(const json_t *step, int column)
         }
 }
 
+/* What would be printed as -0.0000 is 0. */
+static double share(double explained) { return fabs(explained) < 5e-5 ? 0.0 : explained; }
+
 static int is_worth_a_line(const json_t *step, const columns *c, int end)
 {
     return end || json_array_size(json_object_get(step, "entered")) > 0 ||
@@ -49,7 +52,7 @@ static void print_step(const json_t *step, const columns *c)
 {
     const char mark = json_at(step, "lambda") == c->selected ? '>' : ' ';
     int used = printf("%c %11.5g %6.0f %9.4f %11.5g", mark, json_at(step, "lambda"),
-                      json_at(step, "terms"), json_at(step, "explained"),
+                      json_at(step, "terms"), share(json_at(step, "explained")),
                       shown(c, json_at(step, "mean_loss")));
     if (c->scored) used += printf(" %11.5g", shown(c, json_at(step, "score")));
     print_changes(step, used + 1);

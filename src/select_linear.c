@@ -400,7 +400,7 @@ static fen_status choose(const fenp_linear *problems, int64_t count, const fenp_
     if (status == FEN_OK) status = open_search(&s, err);
     if (status == FEN_OK) status = run_search(&s, out, task, err);
     close_search(&s);
-    if (status == FEN_LIMIT && out->lambda > 0.0) {
+    if (status == FEN_LIMIT && !always && out->lambda > 0.0) {
         out->cut = 1;
         status = FEN_OK;
     }
