@@ -83,6 +83,14 @@ static double penalty_of(const claim *c)
     return (double)sum;
 }
 
+/* Signs of coefficients. */
+static int is_allowed(const claim *c)
+{
+    for (int64_t j = 0; c->m->nonnegative && j < c->copies * c->p; j++)
+        if (c->beta[j] < 0.0) return 0;
+    return 1;
+}
+
 /* ---- a feasible u ------------------------------------------------------------------------ */
 
 /* Coefficients without a penalty in copy k; where beta >= 0 those that are above 0. The bias
@@ -270,7 +278,7 @@ static fen_certificate judge(claim *c)
     out.mean_loss = (double)loss;
     out.null = (double)null;
     out.norm = penalty_of(c);
-    out.primal = (double)(loss + (long double)m->lambda * out.norm);
+    out.primal = is_allowed(c) ? (double)(loss + (long double)m->lambda * out.norm) : INFINITY;
     out.dual = out.primal == 0.0 ? 0.0 : best_dual(c); /* nothing is less than no loss at all */
     out.stationarity = stationarity(c);
     fenp_certificate_close(&out, fenp_gap_unit(&out, (double)digits), m->tolerance, 0);
