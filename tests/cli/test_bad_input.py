@@ -122,8 +122,7 @@ class BadOptions(ToolTest):
         self.refuse_option("--rows", "5", says=["--rows", "fit", "generate"])
 
     def test_options_that_do_not_exist_yet(self):
-        for name in ("penalty", "epsilon"):
-            self.refuse_option("--" + name, "1", says=["no option --" + name])
+        self.refuse_option("--epsilon", "1", says=["no option --epsilon"])
 
     def test_wrong_choices(self):
         self.refuse_option("--kernel", "gausian", says=['"gausian"', "did you mean gaussian?"])
@@ -131,7 +130,7 @@ class BadOptions(ToolTest):
         self.refuse_option("--select", "kfold:1", says=["kfold:1", "2 to 1000"])
         self.refuse_option("--kernel", "rbf", says=["did you mean gaussian?"])
         self.refuse_option("--approx", "fourier:1", says=["fourier:D", "2 to 20000"])
-        self.refuse_option("--as", "glmnet", says=["glmnet", "sklearn"])
+        self.refuse_option("--as", "svmlight", says=["svmlight", "sklearn, libsvm, glmnet"])
 
     def test_wrong_numbers(self):
         self.refuse_option("--degree", "0", says=["--degree", "from 1 to 20"])

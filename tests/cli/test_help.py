@@ -13,13 +13,15 @@ from tool import ToolTest
 
 COMMANDS = ("fit", "predict", "select", "path", "verify", "plan", "generate", "convert", "info")
 LEARN = {"target", "weights", "task", "format", "index-base", "missing", "text", "loss", "nu",
-         "multiclass", "class-weights", "kernel", "gamma", "degree", "coef0", "lambda", "power", "as", "no-bias", "scale", "select", "tolerance",
-         "seed", "threads", "memory"}
-ONE = LEARN | {"engine", "smoothness"}      # what ends in one setting
+         "multiclass", "class-weights", "kernel", "gamma", "degree", "coef0", "penalty",
+         "feature-weights", "nonnegative", "lambda", "power", "as", "no-bias", "scale", "select",
+         "engine", "tolerance", "seed", "threads", "memory"}
+ONE = LEARN | {"smoothness"}                # what ends in one setting
+SWITCHES = {"no-bias", "nonnegative", "probability", "scores"}
 READ = {"format", "index-base", "missing", "text"}
 OPTIONS = {
     "fit": ONE | {"probability", "approx", "time-limit", "output"}, "select": ONE | {"time-limit", "output"},
-    "path": LEARN | {"over", "time-limit", "output"},
+    "path": LEARN | {"over", "plot", "time-limit", "output"},
     "plan": ONE | {"probability", "approx"}, "predict": READ | {"threads", "scores", "output"},
     "verify": READ | {"threads", "tolerance"}, "convert": READ, "info": set(),
     "generate": {"seed", "rows", "noise", "output"},
@@ -47,7 +49,7 @@ class Help(ToolTest):
 
     def test_every_option_is_accepted(self):
         for command in COMMANDS:
-            for name in OPTIONS[command] - {"no-bias", "probability", "scores"}:   # switches
+            for name in OPTIONS[command] - SWITCHES:
                 result = self.run_tool(command, "--" + name, code=2)
                 self.assertIn(f"--{name} needs a value", result.err)
 
@@ -56,7 +58,8 @@ class Help(ToolTest):
 
     def test_choices_are_listed(self):
         text = self.run_tool("fit", "--help").out
-        for word in ("matern32", "precomputed", "square", "cholesky", "svmlight", "kfold:K"):
+        for word in ("matern32", "precomputed", "square", "cholesky", "svmlight", "kfold:K", "elastic",
+                     "1se:K"):
             self.assertIn(word, text)
 
     def test_help_wins_over_missing_operands(self):
