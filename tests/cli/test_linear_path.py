@@ -1,0 +1,264 @@
+"""select and path for penalties on coefficients, through the tool."""
+import csv
+import io
+import math
+import os
+import random
+import sys
+import unittest
+import xml.dom.minidom
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tool  # noqa: E402
+
+USAGE = 2
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def table(kind="number", n=80, p=8, targets=1):
+    """Columns of different units; the target follows the first three."""
+    random.seed(5)
+    lines = [",".join([f"x{j}" for j in range(p)] + [f"y{t}" for t in range(targets)])]
+    for _ in range(n):
+        x = [random.gauss(3 * j, 10.0 ** (j % 3)) for j in range(p)]
+        z = [(x[j] - 3 * j) / 10.0 ** (j % 3) for j in range(p)]
+        f = 2 * z[0] - z[1] + 0.5 * z[2] + random.gauss(0, 0.5)
+        label = {"number": repr(f), "two": "yes" if f > 0.5 else "no",
+                 "three": "low" if f < -1 else "mid" if f < 1 else "high"}[kind]
+        others = [repr(z[3] - t * z[0] + random.gauss(0, 0.3)) for t in range(1, targets)]
+        lines.append(",".join([repr(v) for v in x] + [label] + others))
+    return "\n".join(lines) + "\n"
+
+
+class PathTest(tool.ToolTest):
+    def test_steps_and_csv_agree(self):
+        self.write("data.csv", table())
+        found = self.run_tool("path", "data.csv", "--penalty", "l1", "-o", "path.csv",
+                              "--json").json
+        points, rows = found["points"], rows_of(self.read("path.csv").decode())
+        self.assertEqual(len(points), 100)
+        self.assertEqual(len(rows), 100)
+        self.assertEqual(points[0]["terms"], 0)
+        inside = set()
+        for before, point in zip([None] + points, points):
+            self.assertEqual(point["terms"], len(point["coefficients"]))
+            self.assertEqual(inside & set(point["entered"]), set())
+            inside = (inside | set(point["entered"])) - set(point["left"])
+            self.assertEqual(inside, set(point["coefficients"]))
+            self.assertLessEqual(point["relative_gap"], 1e-6)
+            if before:
+                self.assertLess(point["lambda"], before["lambda"])
+                self.assertGreaterEqual(point["explained"], before["explained"] - 1e-9)
+        self.assertEqual(set(found["features"]), set().union(*(p["coefficients"] for p in points)))
+        for point, row in zip(points, rows):
+            self.assertEqual(float(row["lambda"]), point["lambda"])
+            self.assertEqual(float(row["intercept"]), point["intercept"])
+            for name in found["features"]:
+                self.assertEqual(float(row[f"coef:{name}"]), point["coefficients"].get(name, 0.0))
+
+    def test_coefficients_predict_in_units_of_the_file(self):
+        """mean_loss from the CSV alone: the rows of the data file as they are written."""
+        text = table()
+        self.write("data.csv", text)
+        found = self.run_tool("path", "data.csv", "--penalty", "elastic:0.5", "--json").json
+        data = rows_of(text)
+        for point in (found["points"][10], found["points"][60]):
+            loss = 0.0
+            for row in data:
+                f = point["intercept"] + math.fsum(value * float(row[name]) for name, value
+                                                   in point["coefficients"].items())
+                loss += (float(row["y0"]) - f) ** 2 / len(data)
+            self.assertAlmostEqual(loss / point["mean_loss"], 1.0, delta=1e-9)
+
+    def test_fit_lies_on_the_path(self):
+        self.write("data.csv", table())
+        for penalty in ("l1", "elastic:0.3", "group:auto"):
+            point = self.run_tool("path", "data.csv", "--penalty", penalty,
+                                  "--json").json["points"][30]
+            fit = self.run_tool("fit", "data.csv", "--penalty", penalty, "--lambda",
+                                repr(point["lambda"]), "-o", "m.fen", "--json").json
+            of_fit = {c["name"]: c["value"] for c in fit["coefficients"] if c["value"] != 0}
+            self.assertEqual(set(of_fit), set(point["coefficients"]))
+            for name, value in of_fit.items():     # both within 1e-6 of the optimum
+                self.assertAlmostEqual(value, point["coefficients"][name],
+                                       delta=2e-3 * abs(value) + 1e-6)
+
+    def test_screen_says_who_enters(self):
+        self.write("data.csv", table())
+        out = self.run_tool("path", "data.csv", "--penalty", "l1").out
+        self.assertIn("+x0", out)
+        self.assertIn("enters (+), leaves (-)", out)
+        self.assertTrue(all(len(line) <= 80 for line in out.splitlines()), out)
+        found = self.run_tool("path", "data.csv", "--penalty", "l1", "--json").json
+        lines = [line for line in out.splitlines() if " +x0" in line]
+        entered = next(p for p in found["points"] if "x0" in p["entered"])
+        self.assertAlmostEqual(float(lines[0].split()[0]) / entered["lambda"], 1.0, delta=1e-4)
+
+    def test_breakpoints(self):
+        self.write("data.csv", table())
+        exact = self.run_tool("path", "data.csv", "--penalty", "l1", "--engine", "homotopy",
+                              "--lambda", "1e-12", "--json").json
+        grid = self.run_tool("path", "data.csv", "--penalty", "l1", "--json").json
+        self.assertEqual(exact["solution"], "breakpoints")
+        first, last = exact["points"][0], exact["points"][-1]
+        self.assertAlmostEqual(first["lambda"] / grid["points"][0]["lambda"], 1.0, delta=1e-12)
+        self.assertEqual(last["terms"], 8)
+        for point in exact["points"][:-1]:
+            self.assertEqual(len(point["entered"]) + len(point["left"]), 1)
+            self.assertLessEqual(point["relative_gap"], 1e-9)
+        middle = exact["points"][4]             # the grid's solver says the same at a breakpoint
+        there = self.run_tool("path", "data.csv", "--penalty", "l1", "--lambda",
+                              repr(middle["lambda"]), "--json").json["points"][0]
+        self.assertAlmostEqual(there["objective"] / middle["objective"], 1.0, delta=1e-7)
+
+    def test_several_targets(self):
+        self.write("data.csv", table(targets=2))
+        for penalty in ("l1", "group:targets"):
+            points = self.run_tool("path", "data.csv", "--penalty", penalty, "--target", "y0,y1",
+                                   "--json").json["points"]
+            self.assertEqual([p["target"] for p in points], ["y0"] * 100 + ["y1"] * 100)
+            self.assertEqual([p["lambda"] for p in points[:100]],
+                             [p["lambda"] for p in points[100:]])
+            if penalty == "group:targets":      # together or not at all
+                for a, b in zip(points[:100], points[100:]):
+                    self.assertEqual(set(a["coefficients"]), set(b["coefficients"]))
+
+    def test_plot(self):
+        self.write("data.csv", table().replace("x0", "<&x0\u00e9>", 1))
+        self.run_tool("path", "data.csv", "--penalty", "l1", "--select", "1se:5", "--plot", "p.svg",
+                      "-q")
+        svg = xml.dom.minidom.parse(self.path("p.svg"))
+        texts = ["".join(c.data for c in t.childNodes) for t in svg.getElementsByTagName("text")]
+        self.assertIn("<&x0\u00e9>", texts)
+        self.assertIn("selected", texts)
+        self.assertIn("lambda", texts)
+        lines = svg.getElementsByTagName("polyline")
+        self.assertEqual(len(lines), 8)
+        for line in lines:
+            points = [tuple(map(float, xy.split(","))) for xy in
+                      line.getAttribute("points").split()]
+            self.assertEqual(len(points), 100)
+            self.assertTrue(all(a[0] < b[0] for a, b in zip(points, points[1:])))
+        self.run_tool("path", "data.csv", "--kernel", "linear", "--plot", "r.svg", "-q")
+        self.assertEqual(len(xml.dom.minidom.parse(self.path("r.svg"))
+                             .getElementsByTagName("polyline")), 8)
+        out = self.run_tool("path", "data.csv", "--penalty", "l1", "--plot", "-").out
+        self.assertTrue(out.startswith("<svg") and out.endswith("</svg>\n"))
+
+    def test_kernel_lasso(self):
+        self.write("data.csv", table(n=40, p=3))
+        found = self.run_tool("path", "data.csv", "--penalty", "l1", "--kernel", "gaussian",
+                              "--gamma", "0.5", "--json").json
+        self.assertTrue(all(name.startswith("row ") for name in found["features"]))
+        self.assertGreater(found["points"][-1]["terms"], 3)
+
+    def test_columns_of_no_use(self):
+        """Identical and constant columns, a constant target, one row more than columns."""
+        rows = [f"{i},{i},7,{i * i % 5},{3}" for i in range(6)]
+        self.write("data.csv", "a,b,c,d,y\n" + "\n".join(rows) + "\n")
+        for more in ((), ("--engine", "homotopy")):
+            points = self.run_tool("path", "data.csv", "--penalty", "l1", "--json",
+                                   *more).json["points"]
+            self.assertTrue(all(p["terms"] == 0 and abs(p["intercept"] - 3) < 1e-12
+                                for p in points))
+        rows = [f"{i},{i},7,{i * i % 5},{i + i % 2}" for i in range(6)]
+        self.write("data.csv", "a,b,c,d,y\n" + "\n".join(rows) + "\n")
+        exact = self.run_tool("path", "data.csv", "--penalty", "l1", "--engine", "homotopy",
+                              "--json").json["points"]
+        self.assertTrue(all(p["relative_gap"] < 1e-9 for p in exact))
+        self.assertLessEqual(exact[-1]["terms"], 2)
+
+    def test_bad_requests(self):
+        self.write("data.csv", table())
+        for words, says in (
+                (("--penalty", "l1", "--over", "power"), ["--over", "rkhs"]),
+                (("--penalty", "none"), ["none", "l1"]),
+                (("--penalty", "elastic:0.5", "--engine", "homotopy"), ["homotopy", "l1"]),
+                (("--penalty", "l1", "--loss", "absolute", "--engine", "homotopy"), ["homotopy"]),
+                (("--engine", "homotopy"), ["homotopy", "l1"]),
+                (("--plot", "p.svg"), ["--plot", "--kernel linear"])):
+            self.refuse("path", "data.csv", *words, code=USAGE, says=says)
+        self.refuse("path", "data.csv", "--penalty", "l1", "--plot", "no/folder/p.svg", code=4,
+                    says=["no/folder/p.svg"])
+        self.refuse("path", "data.csv", "--penalty", "l1", "--plot", "data.csv", code=USAGE,
+                    says=["data.csv"])
+
+
+class SelectTest(tool.ToolTest):
+    def test_choices(self):
+        self.write("data.csv", table())
+        words = ("data.csv", "--penalty", "l1")
+        found = self.run_tool("select", *words, "--json").json
+        self.assertEqual(found["score_kind"], "kfold:10")
+        self.assertEqual(len(found["grid"]), 100)
+        best = min(found["grid"], key=lambda point: point["score"])
+        self.assertEqual(found["lambda"], best["lambda"])
+        one = self.run_tool("select", *words, "--select", "1se:10", "--json").json
+        self.assertEqual([p["score"] for p in one["grid"]], [p["score"] for p in found["grid"]])
+        within = [p["lambda"] for p in one["grid"]
+                  if p["score"] <= best["score"] + best["standard_error"]]
+        self.assertEqual(one["lambda"], max(within))
+        self.assertGreater(one["lambda"], found["lambda"])
+        for select, lam in (("kfold:10", found["lambda"]), ("1se:10", one["lambda"])):
+            fit = self.run_tool("fit", *words, "--select", select, "-o", "m.fen", "--json").json
+            self.assertEqual(fit["lambda"], lam)
+
+    def test_criteria(self):
+        self.write("data.csv", table())
+        words = ("data.csv", "--penalty", "l1")
+        points = self.run_tool("path", *words, "--json").json["points"]
+        for select, price in (("aic", 2.0), ("bic", math.log(80))):
+            found = self.run_tool("select", *words, "--select", select, "--json").json
+            for point, scored in zip(points, found["grid"]):
+                self.assertAlmostEqual(scored["score"], 80 * math.log(point["mean_loss"]) +
+                                       price * point["terms"], delta=1e-4)
+                self.assertNotIn("standard_error", scored)
+            best = min(found["grid"], key=lambda point: point["score"])
+            self.assertEqual(found["lambda"], best["lambda"])
+
+    def test_classes_report_errors(self):
+        for kind in ("two", "three"):
+            self.write("data.csv", table(kind))
+            for loss in ("logistic", "hinge"):
+                found = self.run_tool("select", "data.csv", "--penalty", "l1", "--loss", loss,
+                                      "--select", "kfold:5", "-o", "grid.csv", "--json").json
+                best = min(found["grid"], key=lambda point: point["score"])
+                self.assertLess(best["error_rate"], found["grid"][0]["error_rate"])
+                rows = rows_of(self.read("grid.csv").decode())
+                self.assertEqual([float(row["error_rate"]) for row in rows],
+                                 [point["error_rate"] for point in found["grid"]])
+
+    def test_folds_are_seeded(self):
+        self.write("data.csv", table(n=40))
+        words = ("select", "data.csv", "--penalty", "l1", "--select", "kfold:4", "--json")
+        first = self.run_tool(*words).json
+        self.assertEqual(first, self.run_tool(*words).json)
+        self.assertNotEqual(first["grid"], self.run_tool(*words, "--seed", "9").json["grid"])
+
+    def test_given_lambdas(self):
+        self.write("data.csv", table())
+        found = self.run_tool("select", "data.csv", "--penalty", "l1", "--lambda", "0.1,1,0.01",
+                              "--json").json
+        self.assertEqual([p["lambda"] for p in found["grid"]], [1.0, 0.1, 0.01])
+        text = self.run_tool("select", "data.csv", "--penalty", "l1").out
+        self.assertIn("terms", text)
+        self.assertIn("+-", text)
+
+    def test_bad_requests(self):
+        self.write("data.csv", table(n=250))
+        self.write("few.csv", table(n=8))
+        for data, words, says in (
+                ("data.csv", ("--penalty", "none"), ["none"]),
+                ("data.csv", ("--penalty", "l1", "--select", "none"), ["none"]),
+                ("data.csv", ("--penalty", "l1", "--select", "loo"), ["loo", "kfold:10"]),
+                ("data.csv", ("--penalty", "l1", "--loss", "huber:1", "--select", "bic"),
+                 ["bic", "huber"]),
+                ("few.csv", ("--penalty", "l1", "--select", "kfold:20"), ["8"])):
+            self.refuse("select", data, *words, code=USAGE, says=says)
+
+
+if __name__ == "__main__":
+    unittest.main()
