@@ -41,7 +41,7 @@
 #include "solver/interior_parts.h"
 
 enum { ITERATIONS = 100, PATIENCE = 8, PASSES = 6, SHORT = 64 };
-static const double TO_THE_BOUNDARY = 0.995;
+static const double TO_THE_BOUNDARY = 0.995, EASE = 1e-13;
 
 /* ---- matrices ---------------------------------------------------------------------------- */
 
@@ -177,6 +177,21 @@ static void set_weights(fenp_inside *s)
     }
 }
 
+/* Lowers D where it is out of proportion to the diagonal of X (S + d)^-1 X' (its mean). */
+static void ease(fenp_inside *s)
+{
+    double sum = 0.0, weights = 0.0;
+    for (int64_t g = 0; g < s->q->groups; g++)
+        for (int64_t j = s->q->start[g]; j < s->q->start[g + 1]; j++) {
+            const double cone = fenp_inside_is_cone(s, g) ? 1.0 / s->eta2[g] : 0.0;
+            const double held = s->stiff[j] + s->q->d[j] + cone;
+            if (held > 0.0) sum += s->norm[j] / held;
+        }
+    for (int64_t i = 0; i < s->n; i++) weights += fmax(s->q->w[i], 0.0);
+    for (int64_t t = 0; t < s->terms; t++)
+        if (s->weight[t] > 0.0) s->weight[t] = 1.0 / (s->steep[t] + EASE * sum / weights);
+}
+
 /* right <- what the columns' equations lack at (du, dbeta); fit is X dbeta. 1: little enough */
 static int lack(fenp_inside *s, double *size)
 {
@@ -209,7 +224,8 @@ static fen_status solve(fenp_inside *s, int passes, fen_error *err)
     memset(s->fit, 0, (size_t)s->n * sizeof(double));
     for (int pass = 0; status == FEN_OK && pass < passes; pass++) {
         const int little = lack(s, &size);
-        if (pass > 0 && (little || !(size < 0.5 * before))) break;
+        if (little && pass > 0) break;
+        if (!(size < 0.5 * before)) break; /* as far as this factor goes */
         before = pass > 0 ? size : INFINITY;
         status = fenp_cholesky_solve(s->k, s->gram, s->k, s->right, 1, err);
         fenp_inside_times(s, s->right, s->row);
@@ -294,6 +310,7 @@ static fen_status iterate(fenp_inside *s, double products, double *went, const f
     *went = 0.0;
     set_weights(s);
     if (!(s->scaled = fenp_cones_scale(s))) return FEN_OK;
+    if (s->curved) ease(s);
     fenp_inside_gather(s, s->weight, s->row);
     fen_status status = fenp_inside_factor(s, s->row, NULL, s->k, task, err);
     for (int64_t i = 0; i < s->pairs; i++) s->rc[i] = -s->x[i] * s->z[i];
@@ -303,7 +320,7 @@ static fen_status iterate(fenp_inside *s, double products, double *went, const f
     const double left = products > 0.0 ? predicted(s) / products : 0.0;
     const double target = fmax(left * left * left, 1e-6) * products / fmax(s->degree, 1.0);
     for (int64_t i = 0; i < s->pairs; i++)
-        if (s->x[i] > 0.0) s->rc[i] = target - s->x[i] * s->z[i] - s->dx[i] * s->dz[i];
+        if (s->x[i] > 0.0) s->rc[i] = target * s->rate[i] - s->x[i] * s->z[i] - s->dx[i] * s->dz[i];
     fenp_cones_correct(s, target);
     status = direction(s, PASSES, err);
     if (status == FEN_OK) *went = move(s);

@@ -22,7 +22,8 @@ typedef struct fenp_inside {
     const fenp_interior *q;
     int64_t n, k, terms, pairs;
     int64_t equalities;          /* columns with x_j'u = 0 to the letter                  */
-    double degree;               /* of all products together                              */
+    double degree;               /* sum of the rates of all pairs and cones               */
+    int    curved;               /* the penalty has a curvature: squares or cones         */
     double softness;             /* 1/D of a u that nothing else holds                    */
     int    joint;                /* curvature: primal and dual take steps of one length   */
     /* terms */
@@ -31,12 +32,13 @@ typedef struct fenp_inside {
     double *rows, *rho;          /* what the row equations lack; their right-hand sides   */
     /* pairs */
     double *x, *z, *dx, *dz, *rc;
+    double *rate;                /* products go to 0 in proportion to these               */
     /* columns */
     double *beta, *dbeta, *s, *ds;
     double *stiff;               /* ds = stiff dbeta - shift for columns of their own     */
     double *shift, *columns;     /* columns: what their equations lack                    */
     double *norm, *enough;       /* sum_i w_i x_ij^2; what they may lack                  */
-    double *right;
+    double *right, *reach;       /* reach: a coefficient that changes scores by one unit  */
     /* cones: by group, and by column */
     int    scaled;               /* they are                                              */
     double *tau, *dtau, *w0, *eta2, *lambda0, *q0;

@@ -8,7 +8,6 @@
  * (tube) by what l lets it be. Everything scales with y, w, l and the columns. */
 #include "solver/interior_parts.h"
 
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -22,29 +21,20 @@ static fen_status lay_out(fenp_inside *s, fenp_arena *arena, fen_error *err)
     const struct {
         double **where;
         int64_t count;
-    } parts[] = { { &s->a, t },        { &s->c, t },
-                  { &s->low, t },      { &s->high, t },
-                  { &s->u, t },        { &s->du, t },
-                  { &s->weight, t },   { &s->steep, t },
-                  { &s->rows, t },     { &s->rho, t },
-                  { &s->x, p },        { &s->z, p },
-                  { &s->dx, p },       { &s->dz, p },
-                  { &s->rc, p },       { &s->beta, k },
-                  { &s->dbeta, k },    { &s->s, k },
-                  { &s->ds, k },       { &s->stiff, k },
-                  { &s->shift, k },    { &s->columns, k },
-                  { &s->norm, k },     { &s->enough, k },
-                  { &s->right, k },    { &s->tau, g },
-                  { &s->dtau, g },     { &s->w0, g },
-                  { &s->eta2, g },     { &s->lambda0, g },
-                  { &s->q0, g },       { &s->w1, k },
-                  { &s->lambda1, k },  { &s->q1, k },
-                  { &s->work1, k },    { &s->work2, k },
-                  { &s->gram, k * k }, { &s->block, rows * k },
-                  { &s->root, rows },  { &s->fit, n },
-                  { &s->row, n },      { &s->trial, n },
-                  { &s->gradient, k }, { &s->best_beta, k },
-                  { &s->best_u, n },   { (double **)&s->free, k } };
+    } parts[] = {
+        { &s->a, t },        { &s->c, t },         { &s->low, t },      { &s->high, t },
+        { &s->u, t },        { &s->du, t },        { &s->weight, t },   { &s->steep, t },
+        { &s->rows, t },     { &s->rho, t },       { &s->x, p },        { &s->z, p },
+        { &s->dx, p },       { &s->dz, p },        { &s->rate, p },     { &s->reach, k },
+        { &s->rc, p },       { &s->beta, k },      { &s->dbeta, k },    { &s->s, k },
+        { &s->ds, k },       { &s->stiff, k },     { &s->shift, k },    { &s->columns, k },
+        { &s->norm, k },     { &s->enough, k },    { &s->right, k },    { &s->tau, g },
+        { &s->dtau, g },     { &s->w0, g },        { &s->eta2, g },     { &s->lambda0, g },
+        { &s->q0, g },       { &s->w1, k },        { &s->lambda1, k },  { &s->q1, k },
+        { &s->work1, k },    { &s->work2, k },     { &s->gram, k * k }, { &s->block, rows * k },
+        { &s->root, rows },  { &s->fit, n },       { &s->row, n },      { &s->trial, n },
+        { &s->gradient, k }, { &s->best_beta, k }, { &s->best_u, n },   { (double **)&s->free, k }
+    };
     int64_t bytes = 0;
     if (n > INT_MAX / 4 || k > INT_MAX / FENP_INSIDE_BLOCK || fenp_bytes(k, k, sizeof(double)) < 0)
         return fenp_fail(err, FEN_BAD_CALL,
@@ -107,11 +97,13 @@ static void read_columns(fenp_inside *s)
         double sum = 0.0;
         for (int64_t i = 0; i < s->n; i++) sum += q->w[i] > 0.0 ? q->w[i] * x[i] * x[i] : 0.0;
         s->norm[j] = sum;
-        if (q->d[j] > 0.0) s->joint = 1;
+        if (q->d[j] > 0.0) s->joint = s->curved = 1;
     }
-    for (int64_t g = 0; g < q->groups; g++)
+    for (int64_t g = 0; g < q->groups; g++) {
+        if (fenp_inside_is_cone(s, g)) s->curved = 1;
         for (int64_t j = q->start[g]; j < q->start[g + 1]; j++)
             if (q->l[g] == 0.0 && q->d[j] == 0.0) s->free[s->equalities++] = j;
+    }
 }
 
 fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err)
@@ -173,7 +165,8 @@ static double bearable_u(const fenp_inside *s)
     return size;
 }
 
-/* u inside its domain, and multipliers of its ends; returns the size that u should have. */
+/* u inside its domain, and multipliers of its ends; returns the size that u should have. The
+ * products of a row are to be in proportion to what it weighs, as rows that stand there twice. */
 static double start_term(fenp_inside *s, int64_t t, double unit, double bearable)
 {
     const double low = s->low[t], high = s->high[t], c = s->c[t];
@@ -181,9 +174,10 @@ static double start_term(fenp_inside *s, int64_t t, double unit, double bearable
     s->z[t] = s->z[s->terms + t] = 1.0;
     s->u[t] = low;
     if (!(high > low)) return 0.0;
-    const double natural = c > 0.0 ? fmax(fabs(r), unit) / c : bearable > 0.0 ? bearable : w;
-    const double half = 0.5 * (high - low),
-                 size = c > 0.0 || isinf(half) ? fmin(natural, half) : half;
+    const double half = 0.5 * (high - low), loose = bearable > 0.0 ? bearable : w;
+    const double plain = fmin(c > 0.0 ? unit / c : isinf(half) ? loose : half, half);
+    const double size = c > 0.0 ? fmin(fmax(fabs(r), unit) / c, half) : plain;
+    s->rate[t] = s->rate[s->terms + t] = plain;
     const double least = low + 0.2 * size, most = high - 0.2 * size;
     const double wanted = isfinite(half) && size == half ? low + half : c > 0.0 ? r / c : 0.0;
     s->u[t] = fmin(fmax(wanted, least), most);
@@ -201,16 +195,21 @@ static double start_term(fenp_inside *s, int64_t t, double unit, double bearable
     return size;
 }
 
-/* Coefficients with a sign start away from 0. */
-static void lift(fenp_inside *s, double unit)
+/* out <- coefficients that change the scores by one unit */
+static void set_reach(const fenp_inside *s, double unit, double *out)
 {
     double weights = 0.0;
     for (int64_t i = 0; i < s->n; i++) weights += fmax(s->q->w[i], 0.0);
-    for (int64_t g = 0; s->q->nonnegative && g < s->q->groups; g++) {
+    for (int64_t j = 0; j < s->k; j++)
+        out[j] = s->norm[j] > 0.0 ? unit / sqrt(s->norm[j] / weights) : unit;
+}
+
+/* Coefficients with a sign start away from 0. */
+static void lift(fenp_inside *s)
+{
+    for (int64_t g = 0; g < s->q->groups; g++) {
         const int64_t j = s->q->start[g];
-        if (!fenp_inside_is_single(s, g)) continue;
-        const double size = s->norm[j] > 0.0 ? sqrt(s->norm[j] / weights) : 1.0;
-        s->beta[j] = fmax(s->beta[j], 0.1 * unit / size);
+        if (fenp_inside_is_single(s, g)) s->beta[j] = fmax(s->beta[j], 0.1 * s->reach[j]);
     }
 }
 
@@ -254,30 +253,38 @@ static void set_enough(fenp_inside *s, const double *sizes, double goal)
         }
 }
 
+/* Rates of rows are 1 on average, those of columns are 1. */
+static void set_rates(fenp_inside *s, double mean)
+{
+    for (int64_t i = 0; i < s->pairs; i++) {
+        s->rate[i] = i < 2 * s->terms ? s->rate[i] / mean : 1.0;
+        if (s->x[i] > 0.0) s->degree += s->rate[i];
+    }
+}
+
 fen_status fenp_inside_start(fenp_inside *s, double goal, const fenp_task *task, fen_error *err)
 {
     const fen_status status = ridge(s, task, err);
-    long double products = 0.0L, sizes = 0.0L;
+    double products = 0.0, size = 0.0, live = 0.0;
     if (status != FEN_OK) return status;
     if (fenp_inside_primal(s, s->beta) > s->best_primal)
         memcpy(s->beta, s->best_beta, (size_t)s->k * sizeof(double));
     fenp_inside_times(s, s->beta, s->fit);
-    if (s->q->nonnegative) lift(s, unit_of(s));
+    set_reach(s, unit_of(s), s->reach);
+    if (s->q->nonnegative) lift(s);
     fenp_inside_times(s, s->beta, s->fit);
     const double unit = unit_of(s), bearable = bearable_u(s);
-    s->softness = 1e-8 * unit / fmax(bearable, DBL_MIN);
     for (int64_t t = 0; t < s->terms; t++) {
-        const double size = start_term(s, t, unit, bearable);
-        s->du[t] = size;
-        sizes += size * unit;
-        s->degree += (s->x[t] > 0.0) + (s->x[s->terms + t] > 0.0);
+        s->du[t] = start_term(s, t, unit, bearable);
+        size += s->rate[t];
+        live += s->rate[t] > 0.0;
         products += s->x[t] * s->z[t] + s->x[s->terms + t] * s->z[s->terms + t];
     }
+    s->softness = 1e-8 * unit / (size / live);
     fenp_inside_gather(s, s->du, s->row);
     set_enough(s, s->row, goal);
-    const double mu =
-        s->degree > 0.0 ? (double)products / s->degree : (double)sizes / (double)s->terms;
-    start_columns(s, mu);
+    set_rates(s, size / live);
+    start_columns(s, s->degree > 0.0 ? products / s->degree : unit * size / live);
     for (int64_t i = 2 * s->terms; i < s->pairs; i++) s->degree += s->x[i] > 0.0;
     for (int64_t g = 0; g < s->q->groups; g++) s->degree += fenp_inside_is_cone(s, g);
     return FEN_OK;
