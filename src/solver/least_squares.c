@@ -194,18 +194,17 @@ static fen_status decide_rank(state *s, fen_error *err)
 
 /* ---- aliased columns ------------------------------------------------------------------------ */
 
-/* Makes rows 1 .. count - 1 of column 0 zero by a reflection, and turns columns 1 .. along. */
-static void reflect(double *a, int64_t count, int64_t columns, int64_t ld, double norm)
+/* Makes rows 1 .. count - 1 of column 0 zero by a reflection, and turns columns 1 .. along.
+ * work: columns. */
+static void reflect(double *a, int64_t count, int64_t columns, int64_t ld, double norm,
+                    double *work)
 {
-    if (count < 2) return;
-    const double alpha = a[0] > 0.0 ? -norm : norm;
-    const double scale = 1.0 / (norm * (norm + fabs(a[0])));
-    a[0] -= alpha;
-    for (int64_t j = 1; j < columns; j++) {
-        double *to = a + j * ld;
-        const double dot = scale * cblas_ddot((int)count, a, 1, to, 1);
-        cblas_daxpy((int)count, -dot, a, 1, to, 1);
-    }
+    if (count < 2 || columns < 2) return;
+    const int rows = (int)count, others = (int)(columns - 1), stride = (int)ld;
+    const double scale = -1.0 / (norm * (norm + fabs(a[0])));
+    a[0] += a[0] > 0.0 ? norm : -norm;
+    cblas_dgemv(CblasColMajor, CblasTrans, rows, others, scale, a + ld, stride, a, 1, 0.0, work, 1);
+    cblas_dger(CblasColMajor, rows, others, 1.0, a, 1, work, 1, a + ld, stride);
 }
 
 /* How many columns the ones before them span, but for a part below tolerance. The part of the
@@ -223,7 +222,7 @@ static int64_t find_aliased(state *s, double tolerance, int64_t *aliased)
         const double left = end > pivots ? cblas_dnrm2((int)(end - pivots), at, 1) : 0.0;
         aliased[s->rows.column[j]] = !(left > tolerance);
         if (!(left > tolerance)) continue;
-        reflect(at, end - pivots, s->k - j, s->ld, left);
+        reflect(at, end - pivots, s->k - j, s->ld, left, s->work);
         pivots++;
     }
     return s->k - pivots;
