@@ -136,6 +136,14 @@ static void print_several(const listing *l, const json_t *model, size_t shown)
         report("", "the first %" PRId64 " of %" PRId64 " outputs", across, l->targets);
 }
 
+/* Two classes have one row of coefficients. */
+static void report_sign(const json_t *model)
+{
+    const json_t *output = json_array_get(json_object_get(model, "outputs"), 0);
+    const char *plus = json_text_at(output, "plus");
+    if (plus[0]) report("", "above 0: in favour of %.60s", plus);
+}
+
 void report_coefficients(const json_t *model)
 {
     if (!json_object_get(model, "coefficients")) return;
@@ -149,6 +157,7 @@ void report_coefficients(const json_t *model)
         print_several(&l, model, shown);
     if (l.count > shown)
         report("", "and %zu smaller ones: fenchel info MODEL --json has all", l.count - shown);
+    if (l.targets == 1) report_sign(model);
     if (any_aliased(&l, shown)) report("", "* the columns before it say the same");
     free(l.at);
 }

@@ -105,6 +105,13 @@ class RidgeReports(Reports):
         self.assert_table(text, found, targets=3)
         self.assertRegex(text, r"Coefficients +a +b +c\n")
 
+    def test_two_classes(self):
+        self.write("two.csv", self.read("kind.csv").replace(b",c\n", b",a\n"))
+        text = self.text("fit", "two.csv", "--kernel", "linear", "--lambda", "0.01")
+        self.assert_table(text, self.run_tool("info", "two.fen", "--json").json)
+        self.assertIn("above 0: in favour of b\n", text)
+        self.assertLess(table_of(text)["age"][0], 0)  # the old ones are of class a
+
     def test_many(self):
         names = [f"a column with quite a long name {j}" for j in range(40)]
         source = random.Random(4)
