@@ -143,8 +143,9 @@ static fen_status pick_best(fenp_job *j, const fenp_setting *points, const doubl
             score += scores[t * count + l] / (unit > 0.0 ? unit : 1.0);
         }
         if (isnan(score)) score = INFINITY;
-        s->grid[l] = (fenp_score){ j->chosen.kernel.par.gamma, points[l].lambda, points[l].power,
-                                   score, NAN, NAN, NAN };
+        s->grid[l] = (fenp_score){
+            j->chosen.kernel.par.gamma, points[l].lambda, points[l].power, score, NAN, NAN, NAN
+        };
         if (!best || score < best->score) best = &s->grid[l];
     }
     if (!isfinite(best->score))
