@@ -17,6 +17,8 @@ def losses(name, y, t):
         return numpy.maximum(0, 1 - y * t)
     if name == "absolute":
         return abs(r)
+    if name == "eps":
+        return numpy.maximum(0, abs(r) - par)
     if name == "pinball":
         return numpy.maximum(par * r, (par - 1) * r)
     if name == "huber":
