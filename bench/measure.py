@@ -38,9 +38,12 @@ class Worker:
     """A program of worker.h: jobs go in, seconds come out."""
 
     def __init__(self, name, *arguments):
-        self.process = subprocess.Popen([program(name), *map(str, arguments)], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env={**os.environ, **WAITING})
+        self.start([program(name), *map(str, arguments)])
+
+    def start(self, command, **environment):
+        self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE,
+                                        env={**os.environ, **WAITING, **environment})
 
     def __call__(self, job):
         self.process.stdin.write(job + "\n")
@@ -69,29 +72,33 @@ def busy_seconds():
     return (user + nice + system + interrupt + soft) / os.sysconf("SC_CLK_TCK")
 
 
-def own_seconds(worker):
-    """Processor seconds of this program and of its worker."""
-    with open(f"/proc/{worker.process.pid}/stat", encoding="ascii") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return sum(os.times()[:2]) + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def own_seconds(workers):
+    """Processor seconds of this program and of its workers."""
+    total = sum(os.times()[:2])
+    for worker in workers:
+        with open(f"/proc/{worker.process.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+        total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return total
 
 
-def alternate(worker, runs, *sides, warm=True, patience=4):
+def alternate(workers, runs, *sides, warm=True, patience=4):
     """Calls every side in turn; a side returns its seconds. A list of runs entries per side.
+    workers: one Worker or a list of all that take part.
 
     Rounds in which other programs took more than a tenth of a core are measured again, up to
     patience times as many; the least disturbed ones count."""
-    rounds = []
+    rounds, workers = [], workers if isinstance(workers, list) else [workers]
     if warm:
         for side in sides:
             side()
     while len(rounds) < patience * runs and sum(r[0] <= 0.1 for r in rounds) < runs:
-        start, all_before, own_before = time.perf_counter(), busy_seconds(), own_seconds(worker)
+        start, all_before, own_before = time.perf_counter(), busy_seconds(), own_seconds(workers)
         seconds = []
         for side in sides:
             time.sleep(0.2)                     # the other side's threads stop spinning
             seconds.append(side())
-        others = busy_seconds() - all_before - (own_seconds(worker) - own_before)
+        others = busy_seconds() - all_before - (own_seconds(workers) - own_before)
         rounds.append((others / (time.perf_counter() - start), seconds))
     best = sorted(rounds, key=lambda r: r[0])[:runs]
     print(f"\n{len(rounds)} rounds; others took {best[0][0]:.2f} to {best[-1][0]:.2f} cores "

@@ -1,6 +1,7 @@
 /* settings.c -- one fit, or one path, with any options
  *
- *     bench_settings DATA [NAME=VALUE...]     jobs: NAME=VALUE..., "path" first for a path
+ *     bench_settings DATA [NAME=VALUE...]     jobs: NAME=VALUE..., "path" for a path, with
+ *                                             "to=FILE" its JSON is written there
  *
  * Everything in the call is measured: scaling, kernel values, engine, certificate. A fit may
  * end with any verdict but "stalled". */
@@ -21,13 +22,24 @@ static void set(fen_options *o, char *setting)
     must(fen_options_set(o, setting, value + 1, &err), &err);
 }
 
-static double time_path(const fen_table *table, const fen_options *o)
+static void write_text(const char *text, const char *path)
+{
+    FILE *file = fopen(path, "w");
+    const int written = file && fputs(text, file) >= 0;
+    if ((file && fclose(file) != 0) || !written) {
+        fprintf(stderr, "cannot write %s\n", path);
+        exit(EXIT_FAILURE);
+    }
+}
+
+static double time_path(const fen_table *table, const fen_options *o, const char *to)
 {
     char *json = NULL;
     fen_error err;
     const double start = fenp_now();
     must(fen_path(table, o, NULL, &json, &err), &err);
     const double seconds = fenp_now() - start;
+    if (to) write_text(json, to);
     fen_text_free(json);
     return seconds;
 }
@@ -56,13 +68,16 @@ static void serve_settings(const fen_table *table, const fen_options *common)
     while (fgets(line, sizeof line, stdin)) {
         fen_options o = *common;
         int path = 0;
+        const char *to = NULL;
         char *rest = line;
         for (char *word; (word = strtok_r(rest, " \n", &rest));)
             if (strcmp(word, "path") == 0)
                 path = 1;
+            else if (strncmp(word, "to=", 3) == 0)
+                to = word + 3;
             else
                 set(&o, word);
-        printf("%.9f\n", path ? time_path(table, &o) : time_fit(table, &o));
+        printf("%.9f\n", path ? time_path(table, &o, to) : time_fit(table, &o));
         fflush(stdout);
     }
 }
