@@ -189,7 +189,10 @@ static void sniffing(void **state)
 {
     (void)state;
     static const char *const yes[] = { "1 1:2\n", "# c\n-1 qid:3 2:1e5 7:1\n1 3:4", "1\n2 1:1\n",
-                                       "0.5 1:1\n0.25 4:1 5:2" };
+                                       "0.5 1:1\n0.25 4:1 5:2",
+                                       /* whose values the reader refuses, with the line */
+                                       "1 1:nan\n2 1:1\n", "nan 1:2\n", "1 1:1 2:-inf\n",
+                                       "1 1:1e999\n" };
     static const char *const no[] = { "", "1\n2\n", "a,b\n1,2\n", "1 2 3\n", "1,2:3\n", "x 1:2\n" };
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         assert_true(format()->sniff(yes[i], (int64_t)strlen(yes[i])) > 50);
