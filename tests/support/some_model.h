@@ -21,20 +21,29 @@ typedef struct some_kind {
     int64_t columns;           /* of random features; 0: the exact kernel */
     some_task task;
     const char *loss, *name;   /* name: of the file among the seeds; NULL: the kernel's */
+    const char *penalty;       /* on coefficients; NULL: rkhs */
 } some_kind;
 static const some_kind some_kinds[] = {
-    { "gaussian", 1, 1, 1, 0, NUMBERS, "square", NULL },
-    { "linear", 2, 0, 1, 0, NUMBERS, "square", NULL },
-    { "polynomial", 2, 1, 0, 0, NUMBERS, "square", NULL },
-    { "laplace1", 1, 0, 0, 0, NUMBERS, "square", NULL },
-    { "precomputed", 1, 0, 1, 0, NUMBERS, "square", NULL },
-    { "gaussian", 1, 1, 1, 0, TWO, "hinge", "two" },
-    { "linear", 3, 0, 1, 0, REST, "logistic", "rest" },
-    { "gaussian", 3, 0, 1, 0, PAIRS, "sqhinge", "pairs" },
-    { "matern52", 1, 0, 0, 0, ONE_CLASS, "hinge", "one-class" },
-    { "gaussian", 2, 0, 1, 0, QUANTILES, "pinball", "quantiles" },
-    { "matern32", 2, 1, 1, 8, NUMBERS, "square", NULL },
+    { "gaussian", 1, 1, 1, 0, NUMBERS, "square", NULL, NULL },
+    { "linear", 2, 0, 1, 0, NUMBERS, "square", NULL, NULL },
+    { "polynomial", 2, 1, 0, 0, NUMBERS, "square", NULL, NULL },
+    { "laplace1", 1, 0, 0, 0, NUMBERS, "square", NULL, NULL },
+    { "precomputed", 1, 0, 1, 0, NUMBERS, "square", NULL, NULL },
+    { "gaussian", 1, 1, 1, 0, TWO, "hinge", "two", NULL },
+    { "linear", 3, 0, 1, 0, REST, "logistic", "rest", NULL },
+    { "gaussian", 3, 0, 1, 0, PAIRS, "sqhinge", "pairs", NULL },
+    { "matern52", 1, 0, 0, 0, ONE_CLASS, "hinge", "one-class", NULL },
+    { "gaussian", 2, 0, 1, 0, QUANTILES, "pinball", "quantiles", NULL },
+    { "linear", 1, 1, 1, 0, NUMBERS, "square", "lasso", "l1" },
+    { "linear", 2, 0, 1, 0, NUMBERS, "absolute", "elastic", "elastic:0.25" },
+    { "linear", 1, 0, 0, 0, NUMBERS, "square", "group", "group" },
+    { "linear", 2, 0, 1, 0, NUMBERS, "square", "joint", "group:targets" },
+    { "linear", 1, 0, 1, 0, NUMBERS, "square", "least-squares", "none" },
+    { "gaussian", 2, 1, 1, 0, NUMBERS, "eps", "kernel-lasso", "l1" },
+    { "precomputed", 1, 0, 1, 0, NUMBERS, "square", "square-lasso", "l1" },
+    { "matern32", 2, 1, 1, 8, NUMBERS, "square", NULL, NULL },
 };
+enum { SOME_LASSO = 10, SOME_ELASTIC, SOME_GROUP, SOME_JOINT, SOME_LEAST, SOME_KERNEL_LASSO };
 enum { SOME_KINDS = sizeof some_kinds / sizeof *some_kinds, SOME_TWO = 5, SOME_PAIRS = 7 };
 
 /* age (with gaps), size, colour (text), zone (constant): age, age is missing, size,
@@ -128,9 +137,11 @@ static inline void some_arrays(fen_model *m, const some_kind *kind)
 {
     int linear = strcmp(kind->kernel, "linear") == 0;
     int square = strcmp(kind->kernel, "precomputed") == 0;
-    if (kind->task == TWO || kind->task == REST) some_support(m);
+    const int terms = kind->penalty && !linear;
+    if (kind->task == TWO || kind->task == REST || (terms && !square)) some_support(m);
+    if (terms) m->terms = some_numbers(m->targets * m->kept, 6);
     free(m->dual), free(m->offset);
-    m->dual = kind->columns ? NULL : some_numbers(m->targets * m->kept, 1);
+    m->dual = kind->columns ? NULL : some_numbers(m->targets * fenp_model_duals(m), 1);
     m->offset = some_numbers(m->targets, 2);
     for (int64_t t = 0; t < m->targets; t++) {
         if (!kind->bias) m->offset[t] = 0;
@@ -144,6 +155,47 @@ static inline void some_arrays(fen_model *m, const some_kind *kind)
     fenp_fourier_draw(&m->approx, &m->kernel, m->p, m->seed, m->frequencies);
     for (int64_t i = 0; i < m->targets * kind->columns; i++)
         m->feature_weights[i] = fenp_normal(11, 5, (uint64_t)i);
+}
+
+/* Features {1, 3}, {0, 2, 4, 5}; of two targets: feature j of both. */
+static inline void some_groups(fen_model *m)
+{
+    static const int64_t parts[] = { 1, 3, 0, 2, 4, 5 };
+    fenp_groups *g = &m->groups;
+    const int joint = m->copies > 1;
+    const int64_t all = m->copies * m->p;
+    g->count = joint ? m->p : 2;
+    g->start = fenp_new(g->count + 1, sizeof *g->start);
+    g->member = fenp_new(all, sizeof *g->member);
+    g->weight = fenp_new(g->count, sizeof *g->weight);
+    g->name = fenp_new(g->count, sizeof *g->name);
+    for (int64_t k = 0; k <= g->count; k++) g->start[k] = joint ? 2 * k : k == 0 ? 0 : 4 * k - 2;
+    for (int64_t i = 0; i < all; i++) g->member[i] = joint ? i / 2 + i % 2 * m->p : parts[i];
+    for (int64_t k = 0; k < g->count; k++) {
+        g->weight[k] = sqrt(2.0) * (double)k;
+        g->name[k] = fenp_strdup(k ? "gr\xc3\xbcn \"2\"" : "first");
+    }
+}
+
+static inline void some_penalty(fen_model *m, const some_kind *kind)
+{
+    fenp_penalty_choice choice;
+    if (!kind->penalty || fenp_parse_penalty(kind->penalty, &choice, NULL) != FEN_OK) return;
+    m->penalty = choice.penalty, m->mix = choice.par;
+    m->groups.count = m->weights ? m->p : m->n;
+    if (strcmp(kind->penalty, "l1") == 0 && m->weights) m->groups.weight = some_numbers(m->p, 8);
+    for (int64_t j = 0; m->groups.weight && j < m->p; j++)
+        m->groups.weight[j] = j ? fabs(m->groups.weight[j]) : 0.0;
+    m->nonnegative = choice.par < 1.0;
+    if (choice.how) m->copies = strcmp(choice.how, "targets") == 0 ? m->targets : 1;
+    if (choice.how) some_groups(m);
+    if (strcmp(kind->penalty, "none") == 0) {
+        m->lambda = 0.0, m->rank = 4, m->condition = 17.5, m->aliased_count = 2;
+        m->aliased = fenp_new(2, sizeof *m->aliased);
+        m->aliased[0] = 2, m->aliased[1] = 5;
+    }
+    for (int64_t t = 0; t < m->targets; t++) m->coef_scale[t] = 1.0;
+    snprintf(m->method, sizeof m->method, "active-set");
 }
 
 static inline fen_model *some_model(const some_kind *kind)
@@ -174,6 +226,7 @@ static inline fen_model *some_model(const some_kind *kind)
     snprintf(m->note, sizeof m->note, "1 column left out (zone): \"constant\"\n");
     some_outputs(m, kind);
     some_arrays(m, kind);
+    some_penalty(m, kind);
     if (kind->selected) {
         m->selection = (fenp_selection){ "kfold:10", 4, 0.75, 3, fenp_new(3, sizeof(fenp_score)) };
         for (int i = 0; i < 3; i++)

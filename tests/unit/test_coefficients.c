@@ -10,7 +10,7 @@
 #include "support/some_model.h"
 
 enum { TARGETS = 2, FEATURES = 6 };
-static const some_kind linear = { "linear", TARGETS, 0, 1, 0, NUMBERS, "square", NULL };
+static const some_kind linear = { "linear", TARGETS, 0, 1, 0, NUMBERS, "square", NULL, NULL };
 
 static void assert_near(double a, double b, double tolerance)
 {

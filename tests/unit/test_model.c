@@ -97,6 +97,29 @@ static void same_preparation(const fenp_prep *a, const fenp_prep *b)
     }
 }
 
+static void same_places(const int64_t *a, const int64_t *b, int64_t count)
+{
+    assert_int_equal(a != NULL, b != NULL);
+    if (a) assert_memory_equal(a, b, (size_t)count * sizeof *a);
+}
+
+static void same_penalty(const fen_model *a, const fen_model *b)
+{
+    const fenp_groups *g = &a->groups, *h = &b->groups;
+    assert_ptr_equal(a->penalty, b->penalty);
+    assert_true(a->mix == b->mix && a->nonnegative == b->nonnegative && a->copies == b->copies);
+    assert_true(a->rank == b->rank && a->whole == b->whole && a->aliased_count == b->aliased_count);
+    assert_true(a->condition == b->condition || isnan(a->condition + b->condition));
+    assert_int_equal(g->count, h->count);
+    same_places(g->start, h->start, g->count + 1);
+    same_places(g->member, h->member, a->copies * a->p);
+    same_places(a->aliased, b->aliased, a->aliased_count);
+    same_array(g->weight, h->weight, g->count);
+    same_array(a->terms, b->terms, a->targets * a->kept);
+    assert_int_equal(g->name != NULL, h->name != NULL);
+    for (int64_t k = 0; g->name && k < g->count; k++) assert_string_equal(g->name[k], h->name[k]);
+}
+
 static void same_model(const fen_model *a, const fen_model *b)
 {
     same_preparation(a->prep, b->prep);
@@ -119,7 +142,8 @@ static void same_model(const fen_model *a, const fen_model *b)
     assert_true(a->crossing == b->crossing || isnan(a->crossing + b->crossing));
     same_array(a->inputs, b->inputs, a->kept * a->p);
     same_array(a->weights, b->weights, a->targets * a->p);
-    same_array(a->dual, b->dual, a->targets * a->kept);
+    same_array(a->dual, b->dual, a->targets * fenp_model_duals(a));
+    same_penalty(a, b);
     assert_true(a->seed == b->seed && a->approx.columns == b->approx.columns &&
                 a->approx.orthogonal == b->approx.orthogonal);
     same_array(a->frequencies, b->frequencies, a->approx.columns / 2 * a->p);
@@ -133,7 +157,7 @@ static void same_model(const fen_model *a, const fen_model *b)
     assert_string_equal(a->selection.kind, b->selection.kind);
     assert_int_equal(a->selection.rows, b->selection.rows);
     assert_int_equal(a->selection.count, b->selection.count);
-    same_array((double *)a->selection.grid, (double *)b->selection.grid, 5 * a->selection.count);
+    same_array((double *)a->selection.grid, (double *)b->selection.grid, 7 * a->selection.count);
     assert_string_equal(a->method, b->method);
     assert_string_equal(a->note, b->note);
 }
@@ -563,6 +587,179 @@ static void changed_outputs_are_refused(void **state)
     }
 }
 
+/* ---- damaged penalties ------------------------------------------------------------------ */
+
+static void new_penalty(json_t *h) { set(h, "penalty", "quantum"); }
+static void no_penalty(json_t *h) { drop(h, "penalty"); }
+static void whole_penalty(json_t *h) { set(h, "penalty", "rkhs"); }
+static void unpenalised(json_t *h) { set(h, "penalty", "none"); }
+static void lasso_by_name(json_t *h) { set(h, "penalty", "l1"); }
+static void mix_of_one(json_t *h) { set(h, "mix", "1"); }
+static void mix_of_half(json_t *h) { set(h, "mix", "0.5"); }
+static void minus_mix(json_t *h) { set(h, "mix", "-0.5"); }
+static void odd_sign(json_t *h) { set(h, "nonnegative", "perhaps"); }
+static void two_copies(json_t *h) { set(h, "copies", "2"); }
+static void no_copies(json_t *h) { set(h, "copies", "0"); }
+static void vast_copies(json_t *h) { set(h, "copies", "4611686018427387904"); }
+static void vast_rank(json_t *h) { set(h, "rank", "7"); }
+static void minus_rank(json_t *h) { set(h, "rank", "-2"); }
+static void low_condition(json_t *h) { set(h, "condition", "0.5"); }
+static void fewer_features(json_t *h) { set(h, "features", "2"); }
+static void more_features(json_t *h) { set(h, "features", "20"); }
+static void odd_names(json_t *h) { set(h, "groups.names", "[1, 2]"); }
+static void one_name(json_t *h) { set(h, "groups.names", "[\"a\"]"); }
+static void many_names(json_t *h) { set(h, "groups.names", "[1,2,3,4,5,6,7,8]"); }
+static void no_names(json_t *h) { set(h, "groups.names", "first"); }
+static void no_members(json_t *h) { json_object_del(h, "groups.member"); }
+static void other_power(json_t *h) { set(h, "power", "1.5"); }
+static void some_price(json_t *h) { set(h, "nu", "0.5"); }
+static void linear_terms(json_t *h) { set(h, "kernel", "linear"); }
+
+static void damaged_penalties_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int kind;
+        void (*edit)(json_t *);
+        const char *words;
+    } cases[] = {
+        { SOME_LASSO, new_penalty, "uses the penalty \"quantum\"" },
+        { SOME_LASSO, no_penalty, "no penalty on coefficients" },
+        { SOME_LASSO, whole_penalty, "no penalty on coefficients" },
+        { SOME_LASSO, mix_of_half, "mix" },
+        { SOME_ELASTIC, mix_of_one, "mix" },
+        { SOME_ELASTIC, minus_mix, "damaged: mix" },
+        { SOME_ELASTIC, odd_sign, "damaged: nonnegative" },
+        { SOME_ELASTIC, two_copies, "copies" },
+        { SOME_GROUP, no_copies, "copies" },
+        { SOME_JOINT, vast_copies, "copies" },
+        { SOME_JOINT, lasso_by_name, "copies" },
+        { SOME_GROUP, lasso_by_name, "not those of the coefficients" },
+        { SOME_GROUP, odd_names, "damaged: groups.names" },
+        { SOME_GROUP, one_name, "damaged: groups.names" },
+        { SOME_GROUP, many_names, "damaged: groups.names" },
+        { SOME_GROUP, no_names, "damaged: groups.names" },
+        { SOME_LASSO, one_name, "damaged: groups.names" },
+        { SOME_GROUP, no_members, "damaged: " },
+        { SOME_GROUP, fewer_features, "features" },
+        { SOME_LASSO, more_features, "features" },
+        { SOME_LASSO, vast_rank, "rank" },
+        { SOME_LEAST, vast_rank, "rank" },
+        { SOME_LEAST, minus_rank, "damaged: rank" },
+        { SOME_LEAST, low_condition, "damaged: condition" },
+        { SOME_LEAST, lasso_by_name, "damaged: lambda" },
+        { SOME_LASSO, other_power, "power" },
+        { SOME_LASSO, some_price, "nu" },
+        { SOME_KERNEL_LASSO, whole_penalty, "damaged: the file" },
+        { SOME_KERNEL_LASSO, linear_terms, "damaged: the file" },
+        { 0, lasso_by_name, "damaged: the file" },
+        { 6, lasso_by_name, "damaged: support" },
+    };
+    fen_error err;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(load_edited(&some_kinds[cases[i].kind], nothing, &err), FEN_OK);
+        if (load_edited(&some_kinds[cases[i].kind], cases[i].edit, &err) != FEN_BAD_DATA)
+            fail_msg("case %zu is accepted", i);
+        if (!strstr(err.message, cases[i].words))
+            fail_msg("case %zu wants \"%s\": %s", i, cases[i].words, err.message);
+    }
+    /* no arrays tell them apart, and the rank may be missing */
+    assert_int_equal(load_edited(&some_kinds[SOME_LASSO], unpenalised, &err), FEN_OK);
+}
+
+static void changed_groups_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int kind;
+        const char *name;
+        int64_t at;
+        double value;
+        const char *words;
+    } cases[] = {
+        { SOME_GROUP, "groups.start", 0, 1, "no partition" },
+        { SOME_GROUP, "groups.start", 1, 0, "no partition" },
+        { SOME_GROUP, "groups.start", 1, 6, "no partition" },
+        { SOME_GROUP, "groups.start", 1, 1e15, "no partition" },
+        { SOME_GROUP, "groups.start", 2, 5, "no partition" },
+        { SOME_GROUP, "groups.start", 1, -1, "no partition" },
+        { SOME_GROUP, "groups.start", 1, 2.5, "no partition" },
+        { SOME_GROUP, "groups.member", 0, 3, "no partition" },
+        { SOME_GROUP, "groups.member", 5, 6, "no partition" },
+        { SOME_GROUP, "groups.member", 5, -1, "no partition" },
+        { SOME_GROUP, "groups.member", 5, 1e300, "no partition" },
+        { SOME_JOINT, "groups.member", 0, 11, "no partition" },
+        { SOME_GROUP, "groups.weight", 0, -1, "below 0" },
+        { SOME_GROUP, "groups.weight", 0, NAN, "not finite" },
+        { SOME_LASSO, "groups.weight", 1, -1, "below 0" },
+        { SOME_LEAST, "aliased", 0, 5, "ascending" },
+        { SOME_LEAST, "aliased", 1, 6, "ascending" },
+        { SOME_LEAST, "aliased", 0, -1, "ascending" },
+        { SOME_KERNEL_LASSO, "support", 2, 5, "ascending" },
+        { SOME_KERNEL_LASSO, "terms", 0, INFINITY, "not finite" },
+    };
+    fen_error err;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const some_kind *kind = &some_kinds[cases[i].kind];
+        if (load_changed(kind, cases[i].name, cases[i].at, cases[i].value, &err) != FEN_BAD_DATA)
+            fail_msg("case %zu is accepted", i);
+        if (!strstr(err.message, cases[i].words))
+            fail_msg("case %zu wants \"%s\": %s", i, cases[i].words, err.message);
+    }
+}
+
+/* Sparse: a, b, c, d, e, f of which b and e have a coefficient and d a weight of its own. */
+static fen_model *sparse_model(void)
+{
+    fen_model *m = some_model(&some_kinds[SOME_LASSO]);
+    fenp_prep *prep = fenp_prep_new(6, 1);
+    for (int i = 0; i < 6; i++) {
+        prep->input[i].name = fenp_strdup((const char[]){ (char)('a' + i), '\0' });
+        prep->input[i].scale = 1 + i;
+    }
+    prep->target[0] = fenp_strdup("y");
+    prep->sparse = 1;
+    strcpy(prep->scaling, "standard");
+    fenp_prep_count(prep);
+    fenp_prep_free(m->prep);
+    m->prep = prep;
+    for (int j = 0; j < 6; j++) {
+        m->weights[j] = j == 1 ? 2.5 : j == 4 ? -1 : 0;
+        m->groups.weight[j] = j == 3 ? 0.5 : 1;
+    }
+    return m;
+}
+
+static void sparse_models_shrink(void **state)
+{
+    (void)state;
+    fen_model *m = sparse_model();
+    assert_int_equal(fenp_model_shrink(m, NULL), FEN_OK);
+    assert_true(m->p == 3 && m->whole == 6 && m->groups.count == 3 && m->prep->inputs == 3);
+    assert_true(m->weights[0] == 2.5 && m->weights[1] == 0 && m->weights[2] == -1);
+    assert_true(m->groups.weight[0] == 1 && m->groups.weight[1] == 0.5);
+    assert_string_equal(m->prep->input[0].name, "b");
+    assert_string_equal(m->prep->input[1].name, "d");
+    assert_true(m->prep->input[2].scale == 5);
+    assert_int_equal(fenp_model_terms(m, 0), 2);
+    assert_int_equal(fen_model_save(m, path, NULL), FEN_OK);
+    fen_model *back = loaded();
+    same_model(m, back);
+    fen_model_free(back);
+    fen_model_free(m);
+    m = sparse_model(); /* no coefficient at all: a column stays */
+    free(m->groups.weight);
+    m->groups.weight = NULL;
+    memset(m->weights, 0, 6 * sizeof(double));
+    assert_int_equal(fenp_model_shrink(m, NULL), FEN_OK);
+    assert_true(m->p == 1 && m->prep->inputs == 1 && m->weights[0] == 0);
+    fen_model_free(m);
+    m = some_model(&some_kinds[SOME_LASSO]); /* a dense file's columns are asked for */
+    assert_int_equal(fenp_model_shrink(m, NULL), FEN_OK);
+    assert_int_equal(m->p, m->whole);
+    fen_model_free(m);
+}
+
 static void no_approx(json_t *h) { drop(h, "approx"); }
 static void exact(json_t *h) { set(h, "approx", "none"); }
 static void more_columns(json_t *h) { set(h, "approx", "fourier:10"); }
@@ -674,7 +871,9 @@ static double definition(const fen_model *m, const double *x, int64_t t)
     for (int64_t j = 0; m->weights && j < m->p; j++) sum += m->weights[t * m->p + j] * x[j];
     for (int64_t i = 0; !m->weights && i < m->kept; i++) {
         double k = m->inputs ? fenp_kernel_pair(&m->kernel, m->inputs + i * m->p, x, m->p) : x[i];
-        sum += m->coef_scale[t] * m->dual[t * m->kept + i] * k;
+        sum +=
+            (m->terms ? m->terms[t * m->kept + i] : m->coef_scale[t] * m->dual[t * m->kept + i]) *
+            k;
     }
     return sum;
 }
@@ -952,16 +1151,57 @@ static void decisions_and_probabilities(void **state)
     fen_model_free(m);
 }
 
-/* Models of the format before this one are read as they were. */
-static void format_2_is_still_read(void **state)
+static void a_description_tells_the_penalty(void **state)
 {
     (void)state;
-    fen_model *m = NULL, *now = some_model(&some_kinds[0]);
-    fen_error err;
-    if (fen_model_load("tests/fuzz/corpus/model/format-2", &m, &err)) fail_msg("%s", err.message);
-    same_model(now, m);
-    fen_model_free(m);
-    fen_model_free(now);
+    json_t *json = described(&some_kinds[SOME_GROUP]);
+    const json_t *groups = json_object_get(json, "groups");
+    assert_string_equal(json_string_value(json_object_get(json, "penalty")), "group");
+    assert_int_equal(json_integer_value(json_object_get(groups, "count")), 2);
+    assert_int_equal(json_integer_value(json_object_get(groups, "active")), 2);
+    assert_int_equal(json_integer_value(json_object_get(json, "terms")), 6);
+    assert_true(json_is_null(json_object_get(json, "power")));
+    assert_null(json_object_get(json, "support"));
+    assert_non_null(strstr(json_string_value(json_object_get(json, "objective")),
+                           "the sum over 2 groups of a_g ||beta_g||"));
+    json_decref(json);
+    json = described(&some_kinds[SOME_ELASTIC]);
+    assert_true(json_number_value(json_object_get(json, "mix")) == 0.25);
+    assert_true(json_is_true(json_object_get(json, "nonnegative")));
+    assert_int_equal(json_array_size(json_object_get(json, "terms")), 2);
+    assert_non_null(strstr(json_string_value(json_object_get(json, "objective")),
+                           "sum (0.25 |beta_j| + 0.375 beta_j^2), beta >= 0"));
+    json_decref(json);
+    json = described(&some_kinds[SOME_LEAST]);
+    assert_int_equal(json_integer_value(json_object_get(json, "rank")), 4);
+    assert_true(json_number_value(json_object_get(json, "condition")) == 17.5);
+    assert_true(json_number_value(json_object_get(json, "lambda")) == 0);
+    json_decref(json);
+    json = described(&some_kinds[SOME_KERNEL_LASSO]);
+    assert_int_equal(json_integer_value(json_object_get(json, "support")), 3);
+    assert_non_null(
+        strstr(json_string_value(json_object_get(json, "objective")), "sum c_i k(x_i, x) + b"));
+    json_decref(json);
+    json = described(&some_kinds[0]);
+    assert_string_equal(json_string_value(json_object_get(json, "penalty")), "rkhs");
+    assert_null(json_object_get(json, "terms"));
+    json_decref(json);
+}
+
+/* Models of the formats before this one are read as they were. */
+static void older_formats_are_still_read(void **state)
+{
+    (void)state;
+    static const char *const files[] = { "tests/fuzz/corpus/model/format-2",
+                                         "tests/fuzz/corpus/model/format-3" };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        fen_model *m = NULL, *now = some_model(&some_kinds[0]);
+        fen_error err;
+        if (fen_model_load(files[i], &m, &err)) fail_msg("%s", err.message);
+        same_model(now, m);
+        fen_model_free(m);
+        fen_model_free(now);
+    }
 }
 
 /* ---- the seeds of the fuzzer ------------------------------------------------------------ */
@@ -1012,6 +1252,10 @@ int main(int count, char **words)
         cmocka_unit_test(damaged_features_are_refused),
         cmocka_unit_test(damaged_classes_are_refused),
         cmocka_unit_test(changed_outputs_are_refused),
+        cmocka_unit_test(damaged_penalties_are_refused),
+        cmocka_unit_test(changed_groups_are_refused),
+        cmocka_unit_test(sparse_models_shrink),
+        cmocka_unit_test(a_description_tells_the_penalty),
         cmocka_unit_test(numbers_that_are_none_are_refused),
         cmocka_unit_test(other_files_are_not_models),
         cmocka_unit_test(scores_follow_the_definition),
@@ -1023,7 +1267,7 @@ int main(int count, char **words)
         cmocka_unit_test(a_description_tells_the_classes),
         cmocka_unit_test(packing_keeps_the_predictions),
         cmocka_unit_test(decisions_and_probabilities),
-        cmocka_unit_test(format_2_is_still_read),
+        cmocka_unit_test(older_formats_are_still_read),
         cmocka_unit_test(the_seeds_of_the_fuzzer_are_models),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
