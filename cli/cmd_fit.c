@@ -120,8 +120,11 @@ static int judge(const fen_model *model, const request *r)
                                   "docs/powers.md");
         return complain(EXIT_NO,
                         "the solver stopped at a relative gap of %.2g for target %s, the "
-                        "tolerance is %.2g; the model was saved; a larger --lambda helps",
-                        c.relative_gap, name, r->options.tolerance);
+                        "tolerance is %.2g; the model was saved; %s helps",
+                        c.relative_gap, name, r->options.tolerance,
+                        strcmp(r->options.penalty, "none") == 0
+                            ? "a penalty (--penalty elastic:0.5, or --kernel linear alone)"
+                            : "a larger --lambda");
     }
     return EXIT_DONE;
 }

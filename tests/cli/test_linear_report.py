@@ -158,6 +158,13 @@ class PenaltyReports(Reports):
         self.assert_table(text, found)
         self.assert_table(self.text("info", "plain.fen"), found)
 
+    def test_classes_apart(self):
+        """Without a penalty there is no best separation: the coefficients would grow for ever."""
+        self.write("apart.csv", "x,k\n1,a\n2,a\n3,b\n4,b\n5,b\n")
+        result = self.run_tool("fit", "apart.csv", "--penalty", "none", code=1)
+        self.assertIn("a penalty (--penalty elastic:0.5, or --kernel linear alone) helps",
+                      result.err)
+
     def test_lasso(self):
         text = self.text("fit", "plain.csv", "--penalty", "l1", "--lambda", "5")
         found = self.run_tool("info", "plain.fen", "--json").json
