@@ -22,9 +22,9 @@
 #include "loss/traits.h"
 
 enum { ROUNDS = 100, LEAST_BATCH = 32 };
-enum { WHOLE_MOST = 3000, GRAM_MOST = 3000 }; /* coefficients */
-static const double MIX_FLOOR = 1e-3;         /* for lambda_max */
-static const double NULL_GAP = 1e-9;          /* of the model without penalised columns */
+enum { WHOLE_MOST = 3000, GRAM_MOST = 3000, GRAM_MOST_THIN = 300 }; /* coefficients */
+static const double MIX_FLOOR = 1e-3;                               /* for lambda_max */
+static const double NULL_GAP = 1e-9; /* of the model without penalised columns */
 
 const char *const fenp_linear_engines[] = { "active-set", "coordinate", "interior", NULL };
 
@@ -130,12 +130,20 @@ static int by_ratio(const void *a, const void *b)
                                 : (p->group > q->group) - (p->group < q->group);
 }
 
+/* Passes over columns with few entries cost less than the factor of a large support. */
+static int64_t gram_most(const fenp_linear_state *s)
+{
+    const fenp_design *x = s->q.x;
+    const int thin = !x->dense && x->start[x->p] < x->n * x->p / 20;
+    return thin ? GRAM_MOST_THIN : GRAM_MOST;
+}
+
 /* Gives up the Gram matrix for coordinate descent where it would become too large. */
 static fen_status rebuild(fenp_linear_state *s, int64_t more, fen_error *err)
 {
     const fenp_groups *g = s->q.groups;
     int64_t count = 0;
-    if (s->descends || s->whole || !s->pool.h || s->pool.size + more <= GRAM_MOST) return FEN_OK;
+    if (s->descends || s->whole || !s->pool.h || s->pool.size + more <= gram_most(s)) return FEN_OK;
     fenp_pool_deliver(s);
     for (int64_t i = 0; i < g->count; i++) {
         int used = fenp_group_weight(g, i) == 0.0;
@@ -143,7 +151,7 @@ static fen_status rebuild(fenp_linear_state *s, int64_t more, fen_error *err)
             used = s->beta[fenp_group_member(g, i, k)] != 0.0;
         if (used) s->list[count++] = i;
     }
-    if (count + more > GRAM_MOST && !has_groups(&s->q)) {
+    if (count + more > gram_most(s) && !has_groups(&s->q)) {
         fenp_pool_close(&s->pool);
         s->descends = 1;
         const fen_status status = fenp_pool_open(s, err);
