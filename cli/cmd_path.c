@@ -174,6 +174,7 @@ static int is_dash(const char *path) { return path && strcmp(path, "-") == 0; }
 
 static int answer(const request *r, const char *text)
 {
+    if (r->json && !r->output && !r->plot) return puts(text) < 0 ? EXIT_FILE : EXIT_DONE;
     json_t *json = json_parse(text);
     if (!json) return EXIT_ROOM;
     int code = r->output ? write_path(json, r->output) : EXIT_DONE;

@@ -38,6 +38,9 @@ typedef struct trace {
     double *lambdas;
     int64_t count;
     json_t **points; /* targets: an array each                                       */
+    json_t **label;  /* p: names, those that were asked for                          */
+    json_t **target; /* targets: names                                               */
+    double *null;    /* targets: loss of the best constant                           */
     json_t *names;   /* of those that were ever active, in their order               */
     json_t *scales;  /* of them: coefficient of the scaled feature over that of the column */
     int64_t *input;  /* inputs + 1: the first feature of each                        */
@@ -52,7 +55,7 @@ typedef struct trace {
 
 /* What a point has beside the coefficients. */
 typedef struct figures {
-    double lambda, objective, gap, score, deviation;
+    double lambda, loss, objective, gap, score, deviation;
     int64_t terms; /* -1: to be counted */
 } figures;
 
@@ -60,18 +63,22 @@ typedef struct figures {
 
 static int is_linear(const trace *r) { return r->setup->kernel.table->linear; }
 
-static void name_of(const trace *r, int64_t j, char *out, int64_t size)
+/* The name of feature j, in UTF-8, which is made once; NULL: no memory. */
+static const char *name_of(trace *r, int64_t j)
 {
     int64_t low = 0, high = r->prep->inputs;
-    if (!is_linear(r)) {
-        snprintf(out, (size_t)size, "row %lld", (long long)j + 1);
-        return;
-    }
+    char name[1024];
+    if (r->label[j]) return json_string_value(r->label[j]);
     while (high - low > 1) {
         const int64_t middle = (low + high) / 2;
         *(r->input[middle] <= j ? &low : &high) = middle;
     }
-    fenp_input_feature_name(&r->prep->input[low], j - r->input[low], out, size);
+    if (is_linear(r))
+        fenp_input_feature_name(&r->prep->input[low], j - r->input[low], name, sizeof name);
+    else
+        snprintf(name, sizeof name, "row %lld", (long long)j + 1);
+    r->label[j] = fenp_json_string(name);
+    return json_string_value(r->label[j]);
 }
 
 static void count_features(trace *r)
@@ -83,12 +90,12 @@ static void count_features(trace *r)
 
 /* ---- one point ---------------------------------------------------------------------------- */
 
-/* A name among those that were ever active, once. */
-static int list_name(trace *r, int64_t j, const char *name)
+/* Among those that were ever active, once. */
+static int list_name(trace *r, int64_t j)
 {
     if (r->seen[j]) return 0;
     r->seen[j] = 1;
-    return json_array_append_new(r->names, fenp_json_string(name)) |
+    return json_array_append(r->names, r->label[j]) |
            json_array_append_new(r->scales, fenp_json_number(1.0 / r->unit[j]));
 }
 
@@ -98,18 +105,21 @@ static int set_coefficients(trace *r, json_t *point, int64_t t, const double *be
 {
     json_t *all = json_object(), *entered = json_array(), *left = json_array();
     const int64_t p = r->setup->x.p;
+    char *in = r->in + t * p;
     int failed = 0;
-    char name[1024];
     for (int64_t j = 0; j < p && !failed; j++) {
-        char *in = &r->in[t * p + j];
-        const int now = beta[j] != 0.0, changed = !r->exact && now != *in;
+        const int now = beta[j] != 0.0, changed = !r->exact && now != in[j];
         if (!now && !changed) continue;
-        name_of(r, j, name, sizeof name);
-        if (now) failed = json_object_set_new(all, name, fenp_json_number(r->value[j]));
-        if (now) failed |= list_name(r, j, name);
-        if (changed) failed |= json_array_append_new(now ? entered : left, fenp_json_string(name));
-        *in = (char)now;
-        r->entries++;
+        const char *name = name_of(r, j);
+        failed = !name;
+        if (now && name) {
+            failed =
+                json_object_set_new_nocheck(all, name, fenp_json_number(beta[j] * r->unit[j])) |
+                list_name(r, j);
+            r->entries++;
+        }
+        if (changed && name) failed |= json_array_append(now ? entered : left, r->label[j]);
+        in[j] = (char)now;
     }
     return failed | json_object_set_new(point, "coefficients", all) |
            json_object_set_new(point, "entered", entered) |
@@ -130,26 +140,26 @@ static double explained(double loss, double null)
     return !(null > 0.0) ? NAN : fabs(share) < 1e-12 ? 0.0 : share;
 }
 
-/* Copy t of the problem; f: its scores, without b. NULL: no memory. */
+/* What the constant loses in the units of the file. Sparse features are not centred. */
+static double shift_of(trace *r, const double *beta)
+{
+    if (!is_linear(r) || !r->sample->x) return 0.0;
+    memcpy(r->value, beta, (size_t)r->sample->p * sizeof *beta);
+    return fenp_to_units_of_file(r->prep, r->value);
+}
+
+/* Copy t of the problem. NULL: no memory. */
 static json_t *point_json(trace *r, int64_t t, const figures *of, const double *beta, double b,
                           double loss)
 {
-    const fenp_linear *q = r->problem;
-    const int64_t n = q->x->n, p = q->x->p;
-    const double null =
-        fenp_null_objective(q->loss, q->par, q->y + t * n, q->w + t * n, n, q->bias);
-    char target[1024];
-    fenp_output_name(r->prep, r->settled->output, r->sample->targets, r->first + t, target,
-                     sizeof target);
-    memcpy(r->value, beta, (size_t)p * sizeof *beta);
-    const double shift = is_linear(r) ? fenp_to_units_of_file(r->prep, r->value) : 0.0;
-    json_t *point = json_pack(
-        "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "target", fenp_json_string(target), "lambda",
-        fenp_json_number(of->lambda), "terms",
-        (json_int_t)(of->terms < 0 ? count_terms(beta, p) : of->terms), "mean_loss",
-        fenp_json_number(loss), "objective", fenp_json_number(of->objective), "relative_gap",
-        fenp_json_number(of->gap), "explained", fenp_json_number(explained(loss, null)),
-        "intercept", fenp_json_number(b - shift));
+    json_t *point =
+        json_pack("{s:O, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "target", r->target[r->first + t],
+                  "lambda", fenp_json_number(of->lambda), "terms",
+                  (json_int_t)(of->terms < 0 ? count_terms(beta, r->problem->x->p) : of->terms),
+                  "mean_loss", fenp_json_number(loss), "objective", fenp_json_number(of->objective),
+                  "relative_gap", fenp_json_number(of->gap), "explained",
+                  fenp_json_number(explained(loss, r->null[r->first + t])), "intercept",
+                  fenp_json_number(b - shift_of(r, beta)));
     int failed = !point || set_coefficients(r, point, r->first + t, beta);
     if (!failed && !isnan(of->score))
         failed = json_object_set_new(point, "score", fenp_json_number(of->score)) |
@@ -159,6 +169,7 @@ static json_t *point_json(trace *r, int64_t t, const figures *of, const double *
     return NULL;
 }
 
+/* f holds the scores of beta. */
 static double loss_of(const trace *r, int64_t t, double b)
 {
     const fenp_linear *q = r->problem;
@@ -170,13 +181,13 @@ static double loss_of(const trace *r, int64_t t, double b)
     return sum;
 }
 
-/* f holds the scores of beta. */
+/* of->loss NAN: f holds the scores of beta. */
 static fen_status add_point(trace *r, const figures *of, const double *beta, const double *b,
                             fen_error *err)
 {
     for (int64_t t = 0; t < r->problem->x->copies; t++) {
-        json_t *point =
-            point_json(r, t, of, beta + t * r->problem->x->p, b[t], loss_of(r, t, b[t]));
+        const double loss = isnan(of->loss) ? loss_of(r, t, b[t]) : of->loss;
+        json_t *point = point_json(r, t, of, beta + t * r->problem->x->p, b[t], loss);
         if (!point || json_array_append_new(r->points[r->first + t], point))
             return fenp_no_memory(err, 0, "the path");
     }
@@ -193,8 +204,10 @@ static fen_status see(void *user, int64_t rung, const fenp_linear_point *at, fen
     trace *r = user;
     const fenp_selection *scores = &r->chosen.selection;
     const int scored = rung < scores->count;
-    fenp_design_scores(r->problem->x, at->beta, r->f);
+    const int joint = r->problem->x->copies > 1; /* the loss of each is wanted */
+    if (joint) fenp_design_scores(r->problem->x, at->beta, r->f);
     const figures of = { .lambda = at->lambda,
+                         .loss = joint ? NAN : at->loss,
                          .objective = at->primal,
                          .gap = at->relative_gap,
                          .score = scored ? scores->grid[rung].score : NAN,
@@ -231,12 +244,10 @@ static fen_status add_change(trace *r, const fenp_break *at, fen_error *err)
 {
     const json_t *points = r->points[r->first];
     const json_t *last = json_array_get(points, json_array_size(points) - 1);
-    char name[1024];
     if (at->feature < 0) return FEN_OK;
-    name_of(r, at->feature, name, sizeof name);
-    if (list_name(r, at->feature, name) |
-        json_array_append_new(json_object_get(last, at->enters ? "entered" : "left"),
-                              fenp_json_string(name)))
+    if (!name_of(r, at->feature) || list_name(r, at->feature) ||
+        json_array_append(json_object_get(last, at->enters ? "entered" : "left"),
+                          r->label[at->feature]))
         return fenp_no_memory(err, 0, "the path");
     return FEN_OK;
 }
@@ -253,7 +264,8 @@ static fen_status see_break(void *user, const fenp_break *at, const double *beta
             penalty += fabs(beta[j]) * (q->groups->weight ? q->groups->weight[j] : 1.0);
     fenp_design_scores(q->x, beta, r->f);
     figures of = { .lambda = at->lambda, .score = NAN, .deviation = NAN, .terms = at->terms };
-    of.objective = loss_of(r, 0, b) + at->lambda * penalty;
+    of.loss = loss_of(r, 0, b);
+    of.objective = of.loss + at->lambda * penalty;
     of.gap = (of.objective - dual_value(r, at->lambda, b)) / of.objective;
     r->last = at->lambda;
     const fen_status status = add_point(r, &of, beta, &b, err);
@@ -275,6 +287,10 @@ static fen_status run_problem(trace *r, const fenp_task *task, fen_error *err)
     const fenp_design *x = r->problem->x;
     const int64_t side = x->n < x->p ? x->n : x->p;
     r->last = INFINITY;
+    for (int64_t t = 0; t < x->copies; t++)
+        r->null[r->first + t] =
+            fenp_null_objective(r->problem->loss, r->problem->par, r->problem->y + t * x->n,
+                                r->problem->w + t * x->n, x->n, r->problem->bias);
     return r->exact ? fenp_homotopy(r->problem, r->lambdas[r->count - 1],
                                     BREAKS_PER_ROW * (side + 50), see_break, r, task, err)
                     : fenp_ladder_descend(r->problem, r->lambdas, r->count, GAP, see, r, task, err);
@@ -314,35 +330,50 @@ static json_t *path_json(const trace *r)
                      "points", all);
 }
 
+static int name_targets(trace *r)
+{
+    int failed = 0;
+    for (int64_t t = 0; t < r->sample->targets && !failed; t++) {
+        char name[1024];
+        fenp_output_name(r->prep, r->settled->output, r->sample->targets, t, name, sizeof name);
+        r->target[t] = fenp_json_string(name);
+        r->points[t] = json_array();
+        failed = !r->target[t] || !r->points[t];
+    }
+    return failed;
+}
+
 static fen_status open_trace(trace *r, fen_error *err)
 {
     const int64_t n = r->sample->n, p = r->setup->x.p, targets = r->sample->targets;
     r->count = fenp_count_lambdas_linear(&r->settled->o);
-    r->lambdas = fenp_new(r->count, sizeof(double));
-    r->points = fenp_new_zeroed(targets, sizeof *r->points);
+    r->lambdas = fenp_new(r->count + targets, sizeof(double));
+    r->points = fenp_new_zeroed(2 * targets, sizeof *r->points);
+    r->label = fenp_new_zeroed(p, sizeof *r->label);
     r->names = json_array(), r->scales = json_array();
     r->input = fenp_new(r->prep->inputs + 1, sizeof *r->input);
     r->in = fenp_new_zeroed(targets + 1, p);
     r->value = fenp_new(p, 3 * sizeof(double));
     r->f = fenp_new(n, (targets + 1) * (int64_t)sizeof(double));
-    int failed = !r->lambdas || !r->points || !r->names || !r->scales || !r->input || !r->in ||
-                 !r->value || !r->f;
-    for (int64_t t = 0; t < targets && !failed; t++) failed = !(r->points[t] = json_array());
-    if (failed) return fenp_no_memory(err, fenp_bytes(p, 24, 1), "the path");
+    if (!r->lambdas || !r->points || !r->label || !r->names || !r->scales || !r->input || !r->in ||
+        !r->value || !r->f)
+        return fenp_no_memory(err, fenp_bytes(p, 32, 1), "the path");
+    r->null = r->lambdas + r->count, r->target = r->points + targets;
     r->seen = r->in + targets * p, r->u = r->f + targets * n;
     r->product = r->value + p, r->unit = r->product + p;
     for (int64_t j = 0; j < p; j++) r->unit[j] = 1.0;
     if (is_linear(r)) fenp_to_units_of_file(r->prep, r->unit);
     count_features(r);
-    return FEN_OK;
+    return name_targets(r) ? fenp_no_memory(err, 0, "the path") : FEN_OK;
 }
 
 static void close_trace(trace *r)
 {
-    for (int64_t t = 0; r->points && t < r->sample->targets; t++) json_decref(r->points[t]);
+    for (int64_t t = 0; r->points && t < 2 * r->sample->targets; t++) json_decref(r->points[t]);
+    for (int64_t j = 0; r->label && j < r->setup->x.p; j++) json_decref(r->label[j]);
     json_decref(r->names), json_decref(r->scales);
-    free(r->lambdas), free(r->points), free(r->input), free(r->in), free(r->value), free(r->f);
-    free(r->chosen.selection.grid);
+    free(r->lambdas), free(r->points), free(r->label), free(r->input), free(r->in), free(r->value);
+    free(r->f), free(r->chosen.selection.grid);
 }
 
 static fen_status run(trace *r, int scored, char **json, const fenp_task *task, fen_error *err)

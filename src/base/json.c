@@ -87,19 +87,36 @@ fen_status fenp_json_parse(const char *text, int64_t length, json_t **out, fen_e
     return FEN_OK;
 }
 
-fen_status fenp_json_text(json_t *value, char **text, fen_error *err)
+typedef struct text {
+    char *at;
+    size_t length, room;
+} text;
+
+static int append(const char *piece, size_t size, void *user)
 {
-    /* Measured, then written into memory of our own: free() releases it, whatever
-     * allocator the program gave Jansson. */
-    size_t length = value ? json_dumpb(value, NULL, 0, FORMAT) : 0;
-    char *out = length > 0 ? fenp_new((int64_t)length + 1, 1) : NULL;
-    if (out && json_dumpb(value, out, length, FORMAT) == length) {
-        out[length] = '\0';
-        *text = out;
-        json_decref(value);
+    text *t = user;
+    if (t->room - t->length <= size) { /* one more for the end */
+        const size_t room = 2 * (t->room + size) + 1024;
+        char *longer = fenp_resize(t->at, (int64_t)room, 1);
+        if (!longer) return -1;
+        t->at = longer, t->room = room;
+    }
+    memcpy(t->at + t->length, piece, size);
+    t->length += size;
+    t->at[t->length] = '\0';
+    return 0;
+}
+
+/* Into memory of our own: free() releases it, whatever allocator the program gave Jansson. */
+fen_status fenp_json_text(json_t *value, char **out, fen_error *err)
+{
+    text t = { 0 };
+    const int failed = !value || json_dump_callback(value, append, &t, FORMAT) || !t.at;
+    json_decref(value);
+    if (!failed) {
+        *out = t.at;
         return FEN_OK;
     }
-    free(out);
-    json_decref(value);
-    return fenp_no_memory(err, (int64_t)length, "a JSON text");
+    free(t.at);
+    return fenp_no_memory(err, (int64_t)t.length, "a JSON text");
 }
