@@ -24,7 +24,8 @@ static int is_open(const fen_options *o, const fen_kernel *kernel)
            (o->gamma.choice == FEN_AUTO || (o->gamma.choice == FEN_GIVEN && o->gamma.count > 1));
 }
 
-/* By the scores of ridge regression, which have a closed form. */
+/* By the scores of ridge regression, which have a closed form. The grid does not grow past its
+ * ends: a line is best with a kernel of any width, but its rows are then all alike. */
 static fen_status choose_gamma(const fenp_sample *sample, const fen_options *o, fenp_setup *s,
                                const fenp_task *task, fen_error *err)
 {
@@ -37,6 +38,7 @@ static fen_status choose_gamma(const fenp_sample *sample, const fen_options *o, 
     fen_status status = fenp_strategy_make(&ridge, s->kernel.table, fenp_find_loss("square"), &size,
                                            &strategy, err);
     if (status == FEN_OK) status = fenp_strategy_fits(&strategy, &ridge, &size, err);
+    strategy.widen = 0;
     if (status == FEN_OK)
         status = fenp_choose(sample, &ridge, NULL, s->kernel.table, &strategy, &chosen, task, err);
     if (status != FEN_OK) return status;
