@@ -35,6 +35,7 @@ typedef struct trace {
     fenp_chosen chosen;         /* its selection where scores were asked for         */
     const fenp_linear *problem; /* of the outputs from first on                      */
     int64_t first;
+    fenp_linear_state *begun; /* of the first problem; NULL: none                  */
     double *lambdas;
     int64_t count;
     json_t **points; /* targets: an array each                                       */
@@ -282,6 +283,14 @@ static fen_status check_exact(const trace *r, fen_error *err)
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
+/* The state that was begun for the lambdas, for the problem that it belongs to. */
+static fenp_linear_state *take_begun(trace *r)
+{
+    fenp_linear_state *state = r->begun;
+    r->begun = NULL;
+    return state;
+}
+
 static fen_status run_problem(trace *r, const fenp_task *task, fen_error *err)
 {
     const fenp_design *x = r->problem->x;
@@ -293,7 +302,8 @@ static fen_status run_problem(trace *r, const fenp_task *task, fen_error *err)
                                 r->problem->w + t * x->n, x->n, r->problem->bias);
     return r->exact ? fenp_homotopy(r->problem, r->lambdas[r->count - 1],
                                     BREAKS_PER_ROW * (side + 50), see_break, r, task, err)
-                    : fenp_ladder_descend(r->problem, r->lambdas, r->count, GAP, see, r, task, err);
+                    : fenp_ladder_descend(r->problem, take_begun(r), r->lambdas, r->count, GAP, see,
+                                          r, task, err);
 }
 
 static fen_status run_problems(trace *r, const fenp_task *task, fen_error *err)
@@ -372,6 +382,7 @@ static void close_trace(trace *r)
     for (int64_t t = 0; r->points && t < 2 * r->sample->targets; t++) json_decref(r->points[t]);
     for (int64_t j = 0; r->label && j < r->setup->x.p; j++) json_decref(r->label[j]);
     json_decref(r->names), json_decref(r->scales);
+    fenp_linear_end(r->begun);
     free(r->lambdas), free(r->points), free(r->label), free(r->input), free(r->in), free(r->value);
     free(r->f), free(r->chosen.selection.grid);
 }
@@ -387,7 +398,7 @@ static fen_status run(trace *r, int scored, char **json, const fenp_task *task, 
         status = fenp_score_linear(r->setup, r->sample, r->settled, &r->chosen, &choosing, err);
     if (status == FEN_OK)
         status = fenp_list_lambdas_linear(r->setup->problem, r->setup->count, r->sample, o,
-                                          r->lambdas, &rest, err);
+                                          r->lambdas, r->exact ? NULL : &r->begun, &rest, err);
     if (status == FEN_OK) status = run_problems(r, &rest, err);
     if (status == FEN_OK) status = fenp_json_text(path_json(r), json, err);
     return status;

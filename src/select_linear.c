@@ -116,7 +116,8 @@ int64_t fenp_count_lambdas_linear(const fen_options *o)
 
 fen_status fenp_list_lambdas_linear(const fenp_linear *problems, int64_t count,
                                     const fenp_sample *sample, const fen_options *o,
-                                    double *lambdas, const fenp_task *task, fen_error *err)
+                                    double *lambdas, fenp_linear_state **first,
+                                    const fenp_task *task, fen_error *err)
 {
     const int64_t wanted = fenp_count_lambdas_linear(o);
     double most;
@@ -127,9 +128,9 @@ fen_status fenp_list_lambdas_linear(const fenp_linear *problems, int64_t count,
     }
     lambdas[0] = 1.0 / sample->weight_sum;
     if (o->lambda.choice == FEN_RULE) return FEN_OK;
-    const fen_status status = fenp_ladder_top(problems, count, &most, task, err);
+    const fen_status status = fenp_ladder_top(problems, count, &most, first, task, err);
     const fenp_design *x = problems[0].x;
-    fenp_ladder_make(most, x->n > x->p ? TALL_RATIO : WIDE_RATIO, wanted, lambdas);
+    fenp_ladder_make(most, x->n >= x->p ? TALL_RATIO : WIDE_RATIO, wanted, lambdas);
     return status;
 }
 
@@ -183,7 +184,9 @@ static fen_status see_all(void *user, int64_t rung, const fenp_linear_point *at,
     return FEN_OK;
 }
 
-static fen_status solve_all(search *s, const fenp_task *task, fen_error *err)
+/* begun: see fenp_ladder_descend, of the first problem. */
+static fen_status solve_all(search *s, fenp_linear_state *begun, const fenp_task *task,
+                            fen_error *err)
 {
     fen_status status = FEN_OK;
     output_at to = { .s = s };
@@ -191,8 +194,8 @@ static fen_status solve_all(search *s, const fenp_task *task, fen_error *err)
         const fenp_task part = fenp_task_part(task, "path", (double)q / (double)s->problem_count,
                                               (double)(q + 1) / (double)s->problem_count);
         to.problem = &s->problems[q];
-        status =
-            fenp_ladder_descend(to.problem, s->lambdas, s->count, GAP, see_all, &to, &part, err);
+        status = fenp_ladder_descend(to.problem, q == 0 ? begun : NULL, s->lambdas, s->count, GAP,
+                                     see_all, &to, &part, err);
         to.first += to.problem->x->copies;
     }
     return status;
@@ -357,10 +360,14 @@ static fen_status run_search(search *s, fenp_chosen *out, const fenp_task *task,
     const double share = s->folds ? 1.0 / (double)(s->folds + 1) : 1.0;
     const fenp_task first = fenp_task_part(task, "path", 0.0, share);
     const fenp_task rest = fenp_task_part(task, "folds", share, 1.0);
+    fenp_linear_state *begun = NULL;
     fen_status status = fenp_list_lambdas_linear(s->problems, s->problem_count, s->sample, s->o,
-                                                 s->lambdas, &first, err);
+                                                 s->lambdas, &begun, &first, err);
     out->lambda = s->lambdas[0] * RULE_RATIO;
-    if (status == FEN_OK) status = solve_all(s, &first, err);
+    if (status == FEN_OK)
+        status = solve_all(s, begun, &first, err);
+    else
+        fenp_linear_end(begun);
     if (status == FEN_OK && s->folds) status = run_folds(s, &rest, err);
     if (status != FEN_OK && !(status == FEN_LIMIT && s->done > 0)) return status;
     const fen_status scored = score(s, err);
@@ -394,7 +401,7 @@ static fen_status choose(const fenp_linear *problems, int64_t count, const fenp_
                  .count = fenp_count_lambdas_linear(o) };
     *out = (fenp_chosen){ .kernel = out->kernel, .power = 2.0 };
     if (!always && s.count == 1)
-        return fenp_list_lambdas_linear(problems, count, sample, o, &out->lambda, task, err);
+        return fenp_list_lambdas_linear(problems, count, sample, o, &out->lambda, NULL, task, err);
     s.folds = folds_of(o, sample->n);
     fen_status status = check(&s, err);
     if (status == FEN_OK) status = open_search(&s, err);

@@ -121,11 +121,13 @@ fen_status fenp_choose_linear(const fenp_linear *problems, int64_t count,
                               const fenp_sample *sample, const fen_options *o,
                               const fenp_output *outputs, fenp_chosen *out,
                               const fenp_task *task, fen_error *err);
-/* The lambdas along which it looks, largest first: those given, 1/n by rule, or a path. */
+/* The lambdas along which it looks, largest first: those given, 1/n by rule, or a path. *first:
+ * as fenp_ladder_top leaves it (promise/ladder.h), or untouched. */
 int64_t    fenp_count_lambdas_linear(const fen_options *o);
 fen_status fenp_list_lambdas_linear(const fenp_linear *problems, int64_t count,
                                     const fenp_sample *sample, const fen_options *o,
-                                    double *lambdas, const fenp_task *task, fen_error *err);
+                                    double *lambdas, fenp_linear_state **first,
+                                    const fenp_task *task, fen_error *err);
 /* The scores of all of them, also of one alone. */
 fen_status fenp_score_linear(const fenp_setup *setup, const fenp_sample *sample,
                              const fenp_settled *settled, fenp_chosen *out,

@@ -20,7 +20,7 @@ void fenp_ladder_make(double most, double ratio, int64_t count, double *lambdas)
 }
 
 fen_status fenp_ladder_top(const fenp_linear *problems, int64_t count, double *most,
-                           const fenp_task *task, fen_error *err)
+                           fenp_linear_state **first, const fenp_task *task, fen_error *err)
 {
     fen_status status = FEN_OK;
     *most = 0.0;
@@ -28,22 +28,25 @@ fen_status fenp_ladder_top(const fenp_linear *problems, int64_t count, double *m
         fenp_linear_state *state = NULL;
         status = fenp_linear_begin(&problems[q], &state, task, err);
         if (status == FEN_OK) *most = fmax(*most, fenp_linear_lambda_max(state));
-        fenp_linear_end(state);
+        if (q == 0 && first)
+            *first = state;
+        else
+            fenp_linear_end(state);
     }
     if (!(*most > 0.0)) *most = 1.0;
     return status;
 }
 
-fen_status fenp_ladder_descend(const fenp_linear *problem, const double *lambdas, int64_t count,
-                               double gap, fenp_at_rung visit, void *user, const fenp_task *task,
-                               fen_error *err)
+fen_status fenp_ladder_descend(const fenp_linear *problem, fenp_linear_state *begun,
+                               const double *lambdas, int64_t count, double gap, fenp_at_rung visit,
+                               void *user, const fenp_task *task, fen_error *err)
 {
     const int64_t copies = problem->x->copies;
-    fenp_linear_state *state = NULL;
+    fenp_linear_state *state = begun;
     fenp_linear_point at = { .beta = fenp_new_zeroed(problem->x->p, copies * 8),
                              .b = fenp_new_zeroed(copies, sizeof *at.b) };
-    fen_status status = at.beta && at.b ? fenp_linear_begin(problem, &state, task, err)
-                                        : fenp_no_memory(err, 0, "the path");
+    fen_status status = at.beta && at.b ? FEN_OK : fenp_no_memory(err, 0, "the path");
+    if (status == FEN_OK && !state) status = fenp_linear_begin(problem, &state, task, err);
     for (int64_t k = 0; k < count && status == FEN_OK; k++) {
         const fenp_task part =
             fenp_task_part(task, task ? task->stage : "", (double)k / (double)count,
@@ -157,9 +160,9 @@ fen_status fenp_ladder_fold(const fenp_linear *problem, const fenp_dealt *fold,
     h.f = h.w + rows;
     leave_out(&h);
     part.w = h.w;
-    const fen_status status =
-        is_solvable(&h) ? fenp_ladder_descend(&part, lambdas, count, gap, predict, &h, task, err)
-                        : predict_the_label(&h);
+    const fen_status status = is_solvable(&h) ? fenp_ladder_descend(&part, NULL, lambdas, count,
+                                                                    gap, predict, &h, task, err)
+                                              : predict_the_label(&h);
     free(h.w);
     return status;
 }

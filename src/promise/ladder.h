@@ -5,16 +5,19 @@
 
 /* count lambdas from most down to ratio most, in equal steps of their logarithm. */
 void       fenp_ladder_make(double most, double ratio, int64_t count, double *lambdas);
-/* The largest lambda_max of the problems; 1 if none of them has one (constant labels). */
+/* The largest lambda_max of the problems; 1 if none of them has one (constant labels). *first
+ * (NULL: not wanted): the state of the first problem, which has been begun for it. */
 fen_status fenp_ladder_top(const fenp_linear *problems, int64_t count, double *most,
-                           const fenp_task *task, fen_error *err);
+                           fenp_linear_state **first, const fenp_task *task, fen_error *err);
 
 /* Called for every lambda in turn with its solution. FEN_OK: go on. */
 typedef fen_status (*fenp_at_rung)(void *user, int64_t rung, const fenp_linear_point *at,
                                    fen_error *err);
-/* Each solution is the start of the next. */
-fen_status fenp_ladder_descend(const fenp_linear *problem, const double *lambdas, int64_t count,
-                               double gap, fenp_at_rung visit, void *user, const fenp_task *task,
+/* Each solution is the start of the next. begun: a state of the problem that is taken over, and
+ * ended; NULL: there is none. */
+fen_status fenp_ladder_descend(const fenp_linear *problem, fenp_linear_state *begun,
+                               const double *lambdas, int64_t count, double gap,
+                               fenp_at_rung visit, void *user, const fenp_task *task,
                                fen_error *err);
 
 /* The rows of one fold have no weight, those of the others are divided by their sum. */

@@ -82,7 +82,7 @@ static void test_folds(void **state)
     fen_error err = { 0 };
     (void)state;
     fill(&q, "square", 1, 3);
-    assert_int_equal(fenp_ladder_top(&q.linear, 1, &most, NULL, &err), FEN_OK);
+    assert_int_equal(fenp_ladder_top(&q.linear, 1, &most, NULL, NULL, &err), FEN_OK);
     fenp_ladder_make(most, 1e-2, RUNGS, lambdas);
     assert_true(lambdas[0] == most && fabs(lambdas[RUNGS - 1] / most - 1e-2) < 1e-15);
     for (int64_t i = 0; i < N; i++) order[i] = (i * 7) % N;
@@ -101,8 +101,8 @@ static void test_folds(void **state)
     }
     assert_int_equal(rows, 18);
     part.x.n = 18;
-    assert_int_equal(fenp_ladder_descend(&part.linear, lambdas, RUNGS, GAP, keep, &k, NULL, &err),
-                     FEN_OK);
+    assert_int_equal(
+        fenp_ladder_descend(&part.linear, NULL, lambdas, RUNGS, GAP, keep, &k, NULL, &err), FEN_OK);
     for (int64_t r = 0; r < RUNGS; r++) {
         double loss = 0.0;
         for (int64_t i = 1; i < N; i += 4) {
@@ -143,7 +143,7 @@ static void test_constant_labels(void **state)
     (void)state;
     fill(&q, "square", 1, 3);
     for (int64_t i = 0; i < N; i++) q.y[i] = 5.0;
-    assert_int_equal(fenp_ladder_top(&q.linear, 1, &most, NULL, &err), FEN_OK);
+    assert_int_equal(fenp_ladder_top(&q.linear, 1, &most, NULL, NULL, &err), FEN_OK);
     assert_true(most == 1.0);
 }
 
