@@ -113,18 +113,14 @@ static fen_status read_header(reading *r, fenp_fields *in)
 /* Every feature must be in a group. */
 static fen_status check_whole(const reading *r)
 {
-    for (int64_t k = 0; k < r->names.count; k++) {
-        const fenp_named *column = &r->names.at[k];
-        for (int64_t j = column->first; j < column->first + column->count; j++)
-            if (r->out->of[j] < 0 && column->input) {
-                char name[64];
-                fenp_prep_feature_name(r->names.prep, j, name, sizeof name);
-                return fenp_fail(r->err, FEN_BAD_DATA,
-                                 "%.200s: \"%.60s\" is in no group; add a line for it", r->path,
-                                 name);
-            }
-    }
-    return FEN_OK;
+    const fenp_prep *prep = r->names.prep;
+    char name[64];
+    int64_t j = 0;
+    while (j < prep->features && r->out->of[j] >= 0) j++;
+    if (j == prep->features) return FEN_OK;
+    fenp_prep_feature_name(prep, j, name, sizeof name);
+    return fenp_fail(r->err, FEN_BAD_DATA, "%.200s: \"%.60s\" is in no group; add a line for it",
+                     r->path, name);
 }
 
 static fen_status read_groups(reading *r)
