@@ -17,13 +17,15 @@ typedef struct fenp_interior {
     int64_t groups;
     const int64_t *start;      /* groups + 1: members are consecutive columns           */
     const double *l;           /* groups: 0 or more                                     */
-    const double *d;           /* k: 0 or more                                          */
-    int nonnegative;           /* of columns in groups with l > 0; groups of one        */
+    const double *d;           /* k: 0 or more, alike within a group                    */
+    int nonnegative;           /* all columns but the unbounded ones; groups of one     */
+    int64_t unbounded;         /* the last so many groups: free, of any sign (biases)   */
     const double *f0;          /* n: scores that are there before X beta; NULL: 0       */
 } fenp_interior;
 /* beta: k, in (a guess or 0) and out; u: n, the dual vector w z, out: inside the domain of the
- * conjugates. *gap: P - D over max(|P|, 1e-12 P(0)), D of u moved into the feasible set. Works
- * until that is at most goal, or no longer falls. */
+ * conjugates and in the feasible set. *gap: P - D over max(|P|, 1e-12 P(0)); infinite if no beta
+ * with a finite P was found. Works until that is at most goal, or no longer falls. FEN_LIMIT,
+ * FEN_STOPPED: beta, u and gap are the best so far. */
 fen_status fenp_interior_solve(const fenp_interior *q, double goal, double *beta, double *u,
                                double *gap, const fenp_task *task, fen_error *err);
 #endif

@@ -5,7 +5,7 @@
  *     D = - sum_i w_i v_i*(-z_i) - sum_g (lambda a_g value)*(||x_g'u||),   u = w z,
  *         with bias sum u = 0, and x_j'u = 0 for coefficients of weight 0
  *
- * (beta >= 0: the positive part of x_j'u takes its place.) */
+ * (beta >= 0, of coefficients of weight 0 too: the positive part of x_j'u takes its place.) */
 #ifndef FENP_LINEAR_H
 #define FENP_LINEAR_H
 #include "base/clock.h"

@@ -141,7 +141,7 @@ static double visit(descent *r, int64_t k)
     const double slope = dot(s->q.x, p->feature[k], r->e) + r->tilt * r->sum[k] + p->d[k] * before;
     const double aim = before - slope / q, cut = p->l[k] / q;
     double after = aim > cut ? aim - cut : aim < -cut ? aim + cut : 0.0;
-    if (s->q.nonnegative && p->l[k] > 0.0 && after < 0.0) after = 0.0;
+    if (s->q.nonnegative && after < 0.0) after = 0.0;
     if (after == before) return 0.0;
     p->beta[k] = after;
     add(r, p->feature[k], after - before);
@@ -202,7 +202,7 @@ static void extrapolate(descent *r)
     for (int64_t c = 0; c < k; c++) {
         double at = 0.0;
         for (int i = 0; i < DEPTH; i++) at += weights[i] * r->past[(i + 1) * k + c];
-        if (s->q.nonnegative && p->l[c] > 0.0 && at < 0.0) at = 0.0;
+        if (s->q.nonnegative && at < 0.0) at = 0.0;
         p->beta[c] = last[c] == 0.0 ? 0.0 : at;
     }
     settle_rows(r);

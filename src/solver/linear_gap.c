@@ -45,9 +45,22 @@ static fenp_target copy_of(const fenp_linear_state *s, int64_t t)
                           .bias = s->q.bias };
 }
 
+static void square_dual(fenp_linear_state *s, int64_t t)
+{
+    const int64_t n = s->q.x->n;
+    const double *w = s->q.w + t * n, *y = s->y + t * n, *f = s->t + t * n;
+    double sum = 0.0, weight = 0.0, *u = s->u + t * n;
+    for (int64_t i = 0; i < n; i++) sum += w[i] * (y[i] - f[i]), weight += w[i];
+    const double b = s->q.bias && weight > 0.0 ? sum / weight : 0.0;
+    for (int64_t i = 0; i < n; i++) u[i] = 2.0 * w[i] * (y[i] - f[i] - b);
+    s->b[t] = b;
+}
+
 void fenp_linear_dual(fenp_linear_state *s)
 {
     const int64_t n = s->q.x->n;
+    for (int64_t t = 0; s->square && t < s->q.x->copies; t++) square_dual(s, t);
+    if (s->square) return;
     for (int64_t t = 0; t < s->q.x->copies; t++) {
         const fenp_target q = copy_of(s, t);
         double *u = s->u + t * n;
@@ -169,7 +182,7 @@ static double free_gain(const fenp_linear_state *s)
     for (int64_t g = 0; g < p->groups; g++) {
         const double length = s->length[p->group[g]], most = bend * length * length;
         for (int64_t k = p->start[g]; p->l[g] == 0.0 && most > 0.0 && k < p->start[g + 1]; k++)
-            if (p->d[k] == 0.0)
+            if (p->d[k] == 0.0 && !(s->q.nonnegative && p->beta[k] == 0.0 && p->g[k] >= 0.0))
                 gain += fabs(p->g[k]) * fmax(fabs(p->beta[k]), fabs(p->g[k]) / most);
     }
     return gain;

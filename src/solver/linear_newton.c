@@ -170,7 +170,9 @@ static int step(newton *r, double tolerance, double *goal, const fenp_task *task
     double promised = fenp_linear_penalty(s) - penalty;
     for (int64_t i = 0; i < k; i++) promised += goal[i] * (p->beta[i] - r->beta[i]);
     aim(r);
-    const double length = promised < 0.0 ? search(r, before, promised, goal) : 0.0;
+    /* at the end promises drown in rounding errors, slopes do not yet */
+    const int worthwhile = promised < 4.0 * DBL_EPSILON * fabs(before);
+    const double length = worthwhile ? search(r, before, fmin(promised, 0.0), goal) : 0.0;
     if (length < 1.0 && length > 0.0) s->pool.shaped = 0;
     fenp_linear_learn(s, length);
     if (length > 0.0) return 1;

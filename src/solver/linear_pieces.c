@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "solver/interior.h"
 
+enum { ATTEMPTS = 4 };
+
 typedef struct tableau {
     int64_t k;            /* coefficients of the pool and biases */
     double *x;            /* rows x k                            */
@@ -76,21 +78,23 @@ static int is_nothing(const fenp_linear_state *s, int64_t g, double unit)
 }
 
 /* An interior point has no zeros. Groups that are nearer to 0 than their slope is to its bound
- * become 0: all of them, and only if the gap is none the worse for it. */
+ * become 0, if the gap is none the worse for it; else fewer of them are tried. */
 static void round_off(fenp_linear_state *s, double lambda, double goal)
 {
     fenp_pool *p = &s->pool;
     const int64_t k = p->size * s->q.x->copies;
-    const double before = fenp_linear_pool_gap(s, lambda), unit = fenp_linear_penalty(s);
-    double *kept = p->work;
+    const double before = fenp_linear_pool_gap(s, lambda);
+    double unit = fenp_linear_penalty(s), *kept = p->work;
     memcpy(kept, p->beta, (size_t)k * sizeof *kept);
-    for (int64_t g = 0; g < p->groups; g++)
-        if (is_nothing(s, g, unit))
-            memset(p->beta + p->start[g], 0,
-                   (size_t)(p->start[g + 1] - p->start[g]) * sizeof *p->beta);
-    fenp_linear_scores(s);
-    if (fenp_linear_pool_gap(s, lambda) <= fmax(goal, 1.5 * before)) return;
-    memcpy(p->beta, kept, (size_t)k * sizeof *kept);
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++, unit *= 1e-3) {
+        for (int64_t g = 0; g < p->groups; g++)
+            if (is_nothing(s, g, unit))
+                memset(p->beta + p->start[g], 0,
+                       (size_t)(p->start[g + 1] - p->start[g]) * sizeof *p->beta);
+        fenp_linear_scores(s);
+        if (fenp_linear_pool_gap(s, lambda) <= fmax(goal, 1.5 * before)) return;
+        memcpy(p->beta, kept, (size_t)k * sizeof *kept);
+    }
     fenp_linear_scores(s);
 }
 
@@ -115,7 +119,8 @@ fen_status fenp_linear_pieces(fenp_linear_state *s, double lambda, double goal,
                                   .start = f.start,
                                   .l = f.l,
                                   .d = f.d,
-                                  .nonnegative = s->q.nonnegative };
+                                  .nonnegative = s->q.nonnegative,
+                                  .unbounded = s->q.bias ? s->q.x->copies : 0 };
         status = fenp_interior_solve(&q, goal, f.beta, s->u, &gap, task, err);
         memcpy(p->beta, f.beta, (size_t)own * sizeof *p->beta);
         if (s->q.bias) memcpy(s->b, f.beta + own, (size_t)(f.k - own) * sizeof *s->b);

@@ -29,7 +29,7 @@ static fen_status by_pivots(fenp_linear_state *s, double tolerance, const fenp_t
     q.stiff = stiff, q.low = low, q.high = high;
     for (int64_t i = 0; i < k; i++) {
         stiff[i] = p->h[i * p->ld + i] + p->d[i];
-        low[i] = s->q.nonnegative && p->l[i] > 0.0 ? 0.0 : -INFINITY;
+        low[i] = s->q.nonnegative ? 0.0 : -INFINITY;
         high[i] = INFINITY;
         p->g[i] += p->d[i] * p->beta[i];
     }
