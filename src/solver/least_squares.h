@@ -9,7 +9,8 @@ typedef struct fenp_least_squares {
     int64_t *aliased;          /* p: 1 for a column that the others before it span      */
 } fenp_least_squares;
 /* beta, b, u (w z, with X'u = 0 to rounding): of least norm among the best where rank < p.
- * targets right-hand sides, arrays targets x .. . problem->groups is not looked at.
+ * targets right-hand sides, arrays targets x .. , y too, but one w for all of them; copies is 1.
+ * problem->groups and nonnegative are not looked at, nor is the loss: it is the square.
  * facts->aliased by the caller. */
 fen_status fenp_least_squares_solve(const fenp_linear *problem, int64_t targets, double *beta,
                                     double *b, double *u, fenp_least_squares *facts,
