@@ -13,9 +13,10 @@
  * shrunk by the t in [0, 1] with the largest D(t u), where conjugates are infinite beyond a
  * bound (l1, groups) no further than ||x_g'u|| <= lambda a_g allows.
  * Special cases: u = 0 is always feasible and stands in for a u that is not. What rounding
- *   leaves of x_j'u is taken off D, times |beta_j|.
+ *   leaves of x_j'u, or puts ||x_g'u|| above its bound by, is taken off D, times |beta_j|.
  * Accuracy: sums run in long double.
  * Cost: one product with X and one with X', and QR of the columns without a penalty. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -37,7 +38,9 @@ typedef struct claim {
     double *pull;       /* groups: ||x_g'u||, of its positive part where beta >= 0      */
     int64_t *columns;   /* p + 1 that u must be orthogonal to                           */
     double *left;       /* of them: |x_j'u|                                             */
-    double remainder;   /* sum of |beta_j x_j'u| over them                              */
+    double *column;     /* n, work                                                      */
+    double remainder;   /* sum of |beta_j x_j'u| over them, and of |beta_g| times what
+                           ||x_g'u|| is above a bound by rounding                       */
     int feasible;       /* u is; else u = 0 is meant                                    */
     const double *dual; /* copies x n: u as stored                                      */
 } claim;
@@ -111,17 +114,15 @@ static int64_t list_columns(const claim *c, int64_t k)
     return count;
 }
 
-/* x_j'u > 0, and not by rounding. */
-static fen_status is_above(const claim *c, int64_t j, const double *u, double *column, int *above,
-                           fen_error *err)
+/* What rounding may make of x_j'u, j in copy k: that of a u whose last digits are anything. */
+static fen_status rounding_of(const claim *c, int64_t k, int64_t j, double *out, fen_error *err)
 {
-    long double sum = 0.0L, size = 0.0L;
-    const fen_status status = fenp_matrix_column(&c->x, j, column, err);
-    for (int64_t i = 0; status == FEN_OK && i < c->n; i++) {
-        const long double term = (long double)column[i] * u[i];
-        sum += term, size += fabsl(term);
-    }
-    *above = sum > 1e-14L * size;
+    const double *u = c->u + k * c->n;
+    const fen_status status = fenp_matrix_column(&c->x, j, c->column, err);
+    long double size = 0.0L;
+    for (int64_t i = 0; status == FEN_OK && i < c->n; i++)
+        size += fabsl((long double)c->column[i] * u[i]);
+    *out = (double)(64.0L * DBL_EPSILON * size);
     return status;
 }
 
@@ -130,16 +131,16 @@ static fen_status is_above(const claim *c, int64_t j, const double *u, double *c
 static fen_status add_columns(claim *c, int64_t k, int64_t *count, fen_error *err)
 {
     const fenp_groups *groups = &c->m->groups;
-    const double *u = c->u + k * c->n, *g = c->g + k * c->p;
-    double *column = c->f; /* not in use yet */
+    const double *g = c->g + k * c->p;
     fen_status status = FEN_OK;
     for (int64_t at = 0; status == FEN_OK && at < groups->count; at++) {
         const int64_t j = member_of(groups, at, 0) - k * c->p;
         int above = j >= 0 && j < c->p && weight_of(c->m, at) == 0.0 && g[j] > 0.0 &&
                     c->beta[k * c->p + j] == 0.0;
         for (int64_t i = 0; above && i < *count; i++) above = c->columns[i] != j;
-        if (above) status = is_above(c, j, u, column, &above, err);
-        if (above) c->columns[(*count)++] = j;
+        double rounding = 0.0;
+        if (above) status = rounding_of(c, k, j, &rounding, err);
+        if (above && g[j] > rounding) c->columns[(*count)++] = j;
     }
     return status;
 }
@@ -196,6 +197,31 @@ static double dual_value(const void *state, double t)
         if (weight > 0.0) sum -= m->penalty->conj(t * c->pull[g], m->lambda * weight, m->mix);
     }
     return (double)sum;
+}
+
+/* ||x_g'u||. What is above its bound by rounding is put on it: where lambda is tiny beside u,
+ * shrinking u for the sake of rounding errors would shrink D to nothing. */
+static fen_status find_pulls(claim *c, fen_error *err)
+{
+    const fen_model *m = c->m;
+    const fenp_groups *groups = &m->groups;
+    fen_status status = FEN_OK;
+    for (int64_t g = 0; status == FEN_OK && g < groups->count; g++) {
+        const double bound = m->lambda * weight_of(m, g);
+        long double square = 0.0L;
+        c->pull[g] = norm_of(groups, g, c->g, m->nonnegative);
+        if (!is_bounded(m) || weight_of(m, g) == 0.0 || c->pull[g] <= bound) continue;
+        for (int64_t i = 0; status == FEN_OK && i < size_of(groups, g); i++) {
+            const int64_t j = member_of(groups, g, i);
+            double rounding;
+            status = rounding_of(c, j / c->p, j % c->p, &rounding, err);
+            square += (long double)rounding * rounding;
+        }
+        if (c->pull[g] - bound > (double)sqrtl(square)) continue;
+        c->remainder += (c->pull[g] - bound) * norm_of(groups, g, c->beta, 0);
+        c->pull[g] = bound;
+    }
+    return status;
 }
 
 static double best_dual(const claim *c)
@@ -263,7 +289,7 @@ static double stationarity(const claim *c)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-static fen_certificate judge(claim *c)
+static fen_certificate judge(const claim *c)
 {
     const fen_model *m = c->m;
     fen_certificate out = { 0 };
@@ -273,8 +299,6 @@ static fen_certificate judge(claim *c)
         null += fenp_claim_null(&c->one[k]);
         digits += fenp_claim_digits(&c->one[k]);
     }
-    for (int64_t g = 0; g < m->groups.count; g++)
-        c->pull[g] = norm_of(&m->groups, g, c->g, m->nonnegative);
     out.mean_loss = (double)loss;
     out.null = (double)null;
     out.norm = penalty_of(c);
@@ -300,14 +324,15 @@ static int open_claim(claim *c)
     c->pull = fenp_new(c->m->groups.count, sizeof *c->pull);
     c->columns = fenp_new(c->p + 1, sizeof *c->columns);
     c->left = fenp_new(c->p + 1, sizeof *c->left);
+    c->column = fenp_new(c->n, sizeof *c->column);
     return c->one && c->w && c->f && c->u && c->z && c->beta && c->g && c->pull && c->columns &&
-           c->left;
+           c->left && c->column;
 }
 
 static void close_claim(claim *c)
 {
     free(c->one), free(c->w), free(c->f), free(c->u), free(c->z);
-    free(c->beta), free(c->g), free(c->pull), free(c->columns), free(c->left);
+    free(c->beta), free(c->g), free(c->pull), free(c->columns), free(c->left), free(c->column);
 }
 
 /* Coefficients of target t: weights, or terms where the columns are rows. */
@@ -334,6 +359,7 @@ static fen_status certify_block(claim *c, int64_t first, fen_error *err)
     for (int64_t k = 0; status == FEN_OK && k < c->copies; k++) status = make_feasible(c, k, err);
     for (int64_t k = 0; status == FEN_OK && k < c->copies; k++)
         status = fenp_matrix_scores(&c->x, c->beta + k * c->p, c->f + k * c->n, err);
+    if (status == FEN_OK) status = find_pulls(c, err);
     if (status == FEN_OK) find_slopes(c);
     return status;
 }

@@ -24,7 +24,8 @@ PENALTIES = {
     "elastic": ["--penalty", "elastic:0.4", "--lambda", "0.05"],
     "group": ["--penalty", "group:FILE", "--lambda", "0.05"],
     "none": ["--penalty", "none"],
-    "kernel lasso": ["--penalty", "l1", "--lambda", "0.02", "--kernel", "gaussian", "--gamma", "0.3"],
+    "kernel lasso": ["--penalty", "l1", "--lambda", "0.02", "--kernel", "gaussian",
+                     "--gamma", "0.3"],
 }
 # name -> target, options
 MODELS = {f"{loss}, {name}": ("y" if loss in NUMBERS else "two", ["--loss", loss, *penalty])
@@ -141,63 +142,65 @@ class Certificate(Rows):
         beta[:, support] = arrays["terms"]
         return beta
 
+    def problem(self, name, data, metadata, arrays, t):
+        """Labels, weights, parameter and box of output t."""
+        given = self.w if "--weights" in MODELS[name][1] else numpy.ones(ROWS)
+        y, w = self.labels(data[:-4], arrays["outputs"][t], given, arrays.get("class_weights"))
+        par = arrays["outputs"][t][3]
+        box = LOSSES[metadata["loss"]][2](y, par)
+        low, high = (numpy.where(w > 0, side, 0.0) for side in box)
+        return y, w, par, low, high
+
+    def values(self, name, data, metadata, arrays, x, first):
+        """Mean loss, penalty over lambda, P and D of the outputs under one penalty: one, but for
+        group:targets."""
+        (n, p), copies = x.shape, int(metadata["copies"])
+        lam, mix = float(metadata["lambda"]), float(metadata["mix"])
+        positive, bias = metadata["nonnegative"] == "yes", metadata["bias"] == "yes"
+        value, conj, _ = LOSSES[metadata["loss"]]
+        lists, a = groups_of(arrays, p * copies, metadata["penalty"] == "none")
+        beta = self.coefficients(arrays, p)[first:first + copies]
+        self.assertTrue(not positive or (beta >= 0).all())
+        mean, duals, products = 0.0, [], []
+        for k in range(copies):
+            y, w, par, low, high = self.problem(name, data, metadata, arrays, first + k)
+            f = x @ beta[k] + arrays["offset"][first + k]
+            mean += w @ numpy.where(w > 0, value(y, f, par), 0.0)
+            free = [j - k * p for g, weight in zip(lists, a) if weight == 0
+                    for j in g if k * p <= j < (k + 1) * p]
+            columns = numpy.column_stack([x[:, free]] + [numpy.ones(n)] * bias)
+            u = projected(arrays["dual"][first + k], w, low, high, columns)
+            duals.append((y, w, u, par))
+            products.append(x.T @ u)
+        norms = numpy.array([numpy.linalg.norm(beta.ravel()[g]) for g in lists])
+        norm = a @ (mix * norms + (1 - mix) / 2 * norms ** 2)
+        pull = numpy.concatenate(products)
+        pull = numpy.maximum(pull, 0) if positive else pull
+        pull = numpy.array([numpy.linalg.norm(pull[g]) for g in lists])[a > 0]
+        bound = lam * mix * a[a > 0]
+        shrink = min([1.0, *(bound / numpy.maximum(pull, 1e-300))]) if mix == 1 else 1.0
+        dual = 0.0 if mix == 1 else -(numpy.maximum(pull - bound, 0) ** 2 / (
+            2 * lam * (1 - mix) * a[a > 0])).sum()
+        for y, w, u, par in duals:
+            z = shrink * numpy.divide(u, w, out=numpy.zeros(n), where=w > 0)
+            dual -= w @ numpy.where(w > 0, conj(y, z, par), 0.0)
+        return mean, norm, mean + lam * norm, dual
+
     def check(self, name):
         data, _ = self.fitted(name)
         metadata, arrays = self.model()
-        x = self.design(metadata, arrays)
-        n, p = x.shape
-        lam, mix, copies = float(metadata["lambda"]), float(metadata["mix"]), int(metadata["copies"])
-        bias, loss = metadata["bias"] == "yes", metadata["loss"]
-        positive = metadata["nonnegative"] == "yes"
-        beta = self.coefficients(arrays, p)
-        lists, a = groups_of(arrays, p * copies, metadata["penalty"] == "none")
-        weights = self.w if "--weights" in MODELS[name][1] else numpy.ones(ROWS)
-        for first in range(0, len(beta), copies):
-            block = range(first, first + copies)
-            flat = beta[first:first + copies].ravel()
-            self.assertTrue(not positive or (flat >= 0).all())
-            norms = numpy.array([numpy.linalg.norm(flat[g]) for g in lists])
-            norm = a @ (mix * norms + (1 - mix) / 2 * norms ** 2)
-            mean, duals, products = 0.0, [], []
-            for k, t in enumerate(block):
-                output = arrays["outputs"][t]
-                y, w = self.labels(data[:-4], output, weights, arrays.get("class_weights"))
-                value, conj, box = LOSSES[loss]
-                f, par = x @ beta[t] + arrays["offset"][t], output[3]
-                mean += w @ numpy.where(w > 0, value(y, f, par), 0.0)
-                low, high = (numpy.broadcast_to(numpy.asarray(side, float), y.shape)
-                             for side in box(y, par))
-                low, high = numpy.where(w > 0, low, 0), numpy.where(w > 0, high, 0)
-                unpenalised = [j - k * p for g, weight in zip(lists, a) if weight == 0
-                               for j in g if k * p <= j < (k + 1) * p]
-                columns = numpy.column_stack([x[:, unpenalised]] + [numpy.ones(n)] * bias)
-                u = projected(arrays["dual"][t], w, low, high, columns)
-                products.append(x.T @ u)
-                duals.append((y, w, u, par, low, high))
-            pull = numpy.concatenate(products)
-            pull = numpy.array([numpy.linalg.norm(numpy.maximum(pull[g], 0) if positive
-                                                  else pull[g]) for g in lists])
-            bounds = lam * a * mix
-            shrink = 1.0 if mix < 1 else min(
-                [1.0] + [b / s for b, s, weight in zip(bounds, pull, a) if weight > 0 and s > 0])
-            dual = 0.0
-            for y, w, u, par, low, high in duals:
-                z = shrink * numpy.divide(u, w, out=numpy.zeros(n), where=w > 0)
-                dual -= w @ numpy.where(w > 0, conj(y, z, par), 0.0)
-            if mix < 1:
-                above = numpy.where(a > 0, numpy.maximum(pull - bounds, 0), 0)
-                dual -= (above[a > 0] ** 2 / (2 * lam * a[a > 0] * (1 - mix))).sum()
-            primal = mean + lam * norm
-            for t in block:
-                stored = dict(zip(KEYS, arrays["certificate"][t]))
-                unit = max(primal, 1e-12)
-                self.assertAlmostEqual(stored["primal"], primal, delta=1e-9 * unit)
-                self.assertAlmostEqual(stored["mean_loss"], mean, delta=1e-9 * unit)
-                self.assertAlmostEqual(stored["norm"], norm, delta=1e-9 * (norm + 1e-300))
-                self.assertLessEqual(dual, stored["dual"] + 1e-9 * unit)
-                self.assertGreaterEqual(dual, stored["dual"] - 1e-6 * unit)
-                self.assertLessEqual(stored["relative_gap"], 1e-6)
-                self.assertGreaterEqual(stored["primal"], stored["dual"])
+        x, copies = self.design(metadata, arrays), int(metadata["copies"])
+        for t, certificate in enumerate(arrays["certificate"]):
+            mean, norm, primal, dual = self.values(name, data, metadata, arrays, x,
+                                                   t // copies * copies)
+            stored, unit = dict(zip(KEYS, certificate)), max(primal, 1e-12)
+            self.assertAlmostEqual(stored["primal"], primal, delta=1e-9 * unit)
+            self.assertAlmostEqual(stored["mean_loss"], mean, delta=1e-9 * unit)
+            self.assertAlmostEqual(stored["norm"], norm, delta=1e-9 * norm)
+            self.assertLessEqual(dual, stored["dual"] + 1e-9 * unit)
+            self.assertGreaterEqual(dual, stored["dual"] - 1e-6 * unit)
+            self.assertLessEqual(stored["relative_gap"], 1e-6)
+            self.assertGreaterEqual(stored["primal"], stored["dual"])
 
     def test_numpy_agrees(self):
         for name in MODELS:
