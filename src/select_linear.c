@@ -1,7 +1,7 @@
 /* select_linear.c -- lambda of penalties on coefficients: as given, by rule, or along a path
  *
  * Path. 100 lambdas from the least one without terms down to 1e-4 of it (1e-2 where there are
- * no more rows than columns), in equal steps of the logarithm; or those given. All outputs share
+ * fewer rows than columns), in equal steps of the logarithm; or those given. All outputs share
  * them. Every lambda is solved on all rows, which tells the number of terms.
  * Scores.
  *   kfold:K, 1se:K, loo   weighted mean held-out loss of the rows; loo is n folds. Its standard
