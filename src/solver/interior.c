@@ -33,6 +33,7 @@
  * Cost. n k^2 + k^3/3 flops per iteration; 8 (k^2 + 512 k) bytes and 30 numbers per row. */
 #include "solver/interior.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include "base/error.h"
@@ -40,7 +41,8 @@
 #include "base/threads.h"
 #include "solver/interior_parts.h"
 
-enum { ITERATIONS = 100, PATIENCE = 8, PASSES = 6, SHORT = 64 };
+enum { ITERATIONS = 100, PATIENCE = 20, SHORT_PATIENCE = 5, PASSES = 6, CORRECTIONS = 3 };
+enum { FEW = 64 }; /* free columns; and rows x columns worth one thread, in FENP_FEW_ROWS */
 static const double TO_THE_BOUNDARY = 0.995, EASE = 1e-13;
 
 /* ---- matrices ---------------------------------------------------------------------------- */
@@ -78,7 +80,7 @@ fen_status fenp_inside_factor(fenp_inside *s, const double *weight, const int64_
                               int64_t count, const fenp_task *task, fen_error *err)
 {
     fen_status status = FEN_OK;
-    int64_t rank = -1;
+    int64_t rank = count > 0 ? -1 : 0;
     for (double more = 0.0; status == FEN_OK && rank < count && more < 1.0;
          more = fmax(100.0 * more, 1e-15)) {
         multiply(s, weight, list, count);
@@ -91,10 +93,7 @@ fen_status fenp_inside_factor(fenp_inside *s, const double *weight, const int64_
         }
         status = fenp_cholesky(count, s->gram, s->k, &rank, task, err);
     }
-    if (status == FEN_OK && rank < count)
-        status = fenp_fail(err, FEN_BAD_DATA,
-                           "the interior point method met numbers beyond the range of doubles; "
-                           "scale the columns");
+    s->factored = status == FEN_OK && rank >= count;
     return status;
 }
 
@@ -111,6 +110,7 @@ static void offer_beta(fenp_inside *s, const double *beta)
 {
     const double primal = fenp_inside_primal(s, beta);
     if (!(primal < s->best_primal)) return;
+    if (isinf(s->best_primal)) s->null = primal;
     s->best_primal = primal;
     memcpy(s->best_beta, beta, (size_t)s->k * sizeof(double));
 }
@@ -134,11 +134,10 @@ static void offer_simple(fenp_inside *s, const double *guess, fen_error *err)
     s->best_primal = INFINITY;
     s->best_dual = -INFINITY;
     offer_beta(s, s->beta);
-    s->null = s->best_primal;
     offer_u(s, err);
     memcpy(s->beta, guess, (size_t)s->k * sizeof(double));
-    for (int64_t g = 0; s->q->nonnegative && g < s->q->groups; g++)
-        if (fenp_inside_is_single(s, g)) s->beta[s->q->start[g]] = fmax(guess[s->q->start[g]], 0.0);
+    for (int64_t g = 0; g < s->q->groups; g++)
+        if (fenp_inside_has_sign(s, g)) s->beta[s->q->start[g]] = fmax(guess[s->q->start[g]], 0.0);
     offer_beta(s, s->beta);
 }
 
@@ -155,7 +154,7 @@ static double judge(fenp_inside *s, fen_error *err)
     for (int64_t j = 0; j < s->k; j++) s->columns[j] -= s->q->d[j] * s->beta[j] + s->s[j];
     for (int64_t i = 0; i < s->pairs; i++) sum += s->x[i] * s->z[i];
     /* many equalities cost as much as an iteration: not before it may be the end */
-    if (s->equalities <= SHORT || sum < 1e-3 * s->best_primal) offer_u(s, err);
+    if (s->equalities + s->halves <= FEW || sum < 1e-3 * s->best_primal) offer_u(s, err);
     return (double)sum;
 }
 
@@ -208,8 +207,9 @@ static int lack(fenp_inside *s, double *size)
     for (int64_t j = 0; j < s->k; j++) {
         s->right[j] +=
             s->columns[j] + s->shift[j] - s->work2[j] - (s->q->d[j] + s->stiff[j]) * s->dbeta[j];
-        if (!(fabs(s->right[j]) <= s->enough[j])) little = 0;
-        if (s->enough[j] > 0.0) *size = fmax(*size, fabs(s->right[j]) / s->enough[j]);
+        const double over = fabs(s->right[j]) / fmax(s->scale[j], DBL_MIN);
+        if (!(over <= s->enough)) little = 0;
+        *size = fmax(*size, over);
     }
     return little;
 }
@@ -285,6 +285,32 @@ static double predicted(const fenp_inside *s)
     return fmax((double)sum, 0.0);
 }
 
+/* Gondzio's corrections while steps are short: products that a somewhat longer step would leave
+ * far from the target are asked to come back; kept while the steps grow. */
+static fen_status centre(fenp_inside *s, double target, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    double primal, dual, *kept = s->kept;
+    lengths(s, TO_THE_BOUNDARY, &primal, &dual);
+    for (int i = 0; status == FEN_OK && i < CORRECTIONS && primal + dual < 1.0; i++) {
+        const double before = primal + dual;
+        const double p = fmin(1.1 * primal + 0.1, 1.0), d = fmin(1.1 * dual + 0.1, 1.0);
+        memcpy(kept, s->rc, (size_t)s->pairs * sizeof(double));
+        for (int64_t j = 0; j < s->pairs; j++) {
+            const double aim = target * s->rate[j];
+            const double to = (s->x[j] + p * s->dx[j]) * (s->z[j] + d * s->dz[j]);
+            const double near = fmin(fmax(to, 0.1 * aim), 10.0 * aim);
+            if (s->x[j] > 0.0) s->rc[j] += fmax(near - to, -10.0 * aim);
+        }
+        status = direction(s, PASSES, err);
+        lengths(s, TO_THE_BOUNDARY, &primal, &dual);
+        if (status != FEN_OK || primal + dual > before + 0.02) continue;
+        memcpy(s->rc, kept, (size_t)s->pairs * sizeof(double));
+        return direction(s, PASSES, err);
+    }
+    return status;
+}
+
 /* Returns the longer of both lengths. */
 static double move(fenp_inside *s)
 {
@@ -315,20 +341,26 @@ static fen_status iterate(fenp_inside *s, double products, double *went, const f
     fen_status status = fenp_inside_factor(s, s->row, NULL, s->k, task, err);
     for (int64_t i = 0; i < s->pairs; i++) s->rc[i] = -s->x[i] * s->z[i];
     fenp_cones_predict(s);
-    if (status == FEN_OK) status = direction(s, 1, err);
-    if (status != FEN_OK) return status;
+    if (status == FEN_OK && s->factored) status = direction(s, 1, err);
+    if (status != FEN_OK || !s->factored) return status;
     const double left = products > 0.0 ? predicted(s) / products : 0.0;
     const double target = fmax(left * left * left, 1e-6) * products / fmax(s->degree, 1.0);
     for (int64_t i = 0; i < s->pairs; i++)
         if (s->x[i] > 0.0) s->rc[i] = target * s->rate[i] - s->x[i] * s->z[i] - s->dx[i] * s->dz[i];
     fenp_cones_correct(s, target);
     status = direction(s, PASSES, err);
+    if (status == FEN_OK) status = centre(s, target, err);
     if (status == FEN_OK) *went = move(s);
     return status;
 }
 
-/* Until the gap is small enough or no longer falls: rounding alone is left when the products
- * are far below it. */
+/* How many iterations may pass without progress: rounding alone is left when the products are
+ * far below the gap; a gap that is small enough is taken a little further while that is easy. */
+static int patience(double gap, double goal, int rounding)
+{
+    return gap <= goal ? 1 : rounding ? SHORT_PATIENCE : PATIENCE;
+}
+
 static fen_status run(fenp_inside *s, double goal, const fenp_task *task, fen_error *err)
 {
     fen_status status = FEN_OK;
@@ -336,14 +368,12 @@ static fen_status run(fenp_inside *s, double goal, const fenp_task *task, fen_er
     for (int i = 0, idle = 0; status == FEN_OK && i < ITERATIONS; i++) {
         const double products = judge(s, err), gap = fenp_inside_gap(s);
         const double distance = s->best_primal - s->best_dual;
-        const int useful =
-            products < 0.9 * fewest && (isinf(distance) || products > 1e-4 * distance);
-        idle = gap < 0.9 * least || useful ? 0 : idle + 1;
+        const int rounding = isfinite(distance) && products < 1e-4 * distance;
+        idle = gap < 0.9 * least || (products < 0.9 * fewest && !rounding) ? 0 : idle + 1;
         least = fmin(least, gap);
         fewest = fmin(fewest, products);
-        if (gap <= 0.1 * goal || idle >= (gap <= goal ? 1 : PATIENCE) || !(went > 1e-12) ||
-            !isfinite(products))
-            break;
+        if (gap <= 0.1 * goal || idle >= patience(gap, goal, rounding)) break;
+        if (!(went > 1e-12) || !isfinite(products)) break;
         const double done = fmin(fmax(log(fmin(gap, 1.0)) / log(fmin(goal, 0.5)), 0.0), 1.0);
         const fenp_task part = fenp_task_part(task, "interior point steps", done, done);
         status = fenp_task_at(&part, 0.0, err);
@@ -359,7 +389,7 @@ fen_status fenp_interior_solve(const fenp_interior *q, double goal, double *beta
     fenp_arena arena = { 0 };
     fen_status status = fenp_inside_open(&s, &arena, err);
     if (status != FEN_OK) return status;
-    const int narrowed = fenp_threads_narrow(q->n * q->k / SHORT);
+    const int narrowed = fenp_threads_narrow(q->n * q->k / FEW);
     offer_simple(&s, beta, err);
     if (!(fenp_inside_gap(&s) <= goal)) {
         status = fenp_inside_start(&s, goal, task, err);

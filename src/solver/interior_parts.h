@@ -21,7 +21,8 @@ enum { FENP_INSIDE_BLOCK = 512 };  /* rows of a Gram matrix that are scaled at o
 typedef struct fenp_inside {
     const fenp_interior *q;
     int64_t n, k, terms, pairs;
-    int64_t equalities;          /* columns with x_j'u = 0 to the letter                  */
+    int64_t equalities;          /* columns with x_j'u = 0 to the letter ...              */
+    int64_t halves;              /* ... and with x_j'u <= 0: nothing but the sign is asked */
     double degree;               /* sum of the rates of all pairs and cones               */
     int    curved;               /* the penalty has a curvature: squares or cones         */
     double softness;             /* 1/D of a u that nothing else holds                    */
@@ -31,34 +32,42 @@ typedef struct fenp_inside {
     double *weight, *steep;      /* 1/(c + sum x/z) and that sum; 0 and 0: u is fixed     */
     double *rows, *rho;          /* what the row equations lack; their right-hand sides   */
     /* pairs */
-    double *x, *z, *dx, *dz, *rc;
+    double *x, *z, *dx, *dz, *rc, *kept;
     double *rate;                /* products go to 0 in proportion to these               */
     /* columns */
     double *beta, *dbeta, *s, *ds;
     double *stiff;               /* ds = stiff dbeta - shift for columns of their own     */
     double *shift, *columns;     /* columns: what their equations lack                    */
-    double *norm, *enough;       /* sum_i w_i x_ij^2; what they may lack                  */
+    double *norm, *scale;        /* sum_i w_i x_ij^2; l, or the size of x_j'u             */
+    double enough;               /* what they may lack, in units of scale                 */
     double *right, *reach;       /* reach: a coefficient that changes scores by one unit  */
     /* cones: by group, and by column */
     int    scaled;               /* they are                                              */
     double *tau, *dtau, *w0, *eta2, *lambda0, *q0;
     double *w1, *lambda1, *q1, *work1, *work2;
     /* matrices and room to work */
+    int    factored;
     double *gram, *block, *root; /* root: of the weights of a block                       */
     double *fit, *row, *trial;   /* n: X beta, ..., u in the feasible set                 */
     double *gradient;            /* k: X'trial                                            */
-    int64_t *free;               /* k: the equalities                                     */
+    int64_t *free, *list;        /* k: the equalities and halves; those that do not hold  */
+    int64_t listed;
     /* the best so far */
-    double *best_beta, *best_u, best_primal, best_dual, null;
+    double *best_beta, *best_u, best_primal, best_dual;
+    double null;                 /* the first P that was finite: as a rule P(0)           */
 } fenp_inside;
 
 static inline int64_t fenp_inside_size(const fenp_inside *s, int64_t g)
 {
     return s->q->start[g + 1] - s->q->start[g];
 }
+static inline int fenp_inside_has_sign(const fenp_inside *s, int64_t g)   /* beta >= 0 */
+{
+    return s->q->nonnegative && g < s->q->groups - s->q->unbounded && fenp_inside_size(s, g) == 1;
+}
 static inline int fenp_inside_is_single(const fenp_inside *s, int64_t g)
 {
-    return s->q->l[g] > 0.0 && fenp_inside_size(s, g) == 1;
+    return fenp_inside_size(s, g) == 1 && (s->q->l[g] > 0.0 || fenp_inside_has_sign(s, g));
 }
 static inline int fenp_inside_is_cone(const fenp_inside *s, int64_t g)
 {
@@ -69,7 +78,7 @@ void   fenp_inside_times(const fenp_inside *s, const double *v, double *out);   
 void   fenp_inside_transposed(const fenp_inside *s, const double *v, double *out);   /* X'v  */
 void   fenp_inside_gather(const fenp_inside *s, const double *term, double *out); /* by rows */
 /* gram <- factor of X'DX over the columns listed; NULL: over all of them, and with S and d.
- * What has no pivot gets one. */
+ * What has no pivot gets one; factored is 0 if there are numbers beyond the range of doubles. */
 fen_status fenp_inside_factor(fenp_inside *s, const double *weight, const int64_t *list,
                               int64_t count, const fenp_task *task, fen_error *err);
 

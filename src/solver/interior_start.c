@@ -21,20 +21,56 @@ static fen_status lay_out(fenp_inside *s, fenp_arena *arena, fen_error *err)
     const struct {
         double **where;
         int64_t count;
-    } parts[] = {
-        { &s->a, t },        { &s->c, t },         { &s->low, t },      { &s->high, t },
-        { &s->u, t },        { &s->du, t },        { &s->weight, t },   { &s->steep, t },
-        { &s->rows, t },     { &s->rho, t },       { &s->x, p },        { &s->z, p },
-        { &s->dx, p },       { &s->dz, p },        { &s->rate, p },     { &s->reach, k },
-        { &s->rc, p },       { &s->beta, k },      { &s->dbeta, k },    { &s->s, k },
-        { &s->ds, k },       { &s->stiff, k },     { &s->shift, k },    { &s->columns, k },
-        { &s->norm, k },     { &s->enough, k },    { &s->right, k },    { &s->tau, g },
-        { &s->dtau, g },     { &s->w0, g },        { &s->eta2, g },     { &s->lambda0, g },
-        { &s->q0, g },       { &s->w1, k },        { &s->lambda1, k },  { &s->q1, k },
-        { &s->work1, k },    { &s->work2, k },     { &s->gram, k * k }, { &s->block, rows * k },
-        { &s->root, rows },  { &s->fit, n },       { &s->row, n },      { &s->trial, n },
-        { &s->gradient, k }, { &s->best_beta, k }, { &s->best_u, n },   { (double **)&s->free, k }
-    };
+    } parts[] = { { &s->a, t },
+                  { &s->c, t },
+                  { &s->low, t },
+                  { &s->high, t },
+                  { &s->u, t },
+                  { &s->du, t },
+                  { &s->weight, t },
+                  { &s->steep, t },
+                  { &s->rows, t },
+                  { &s->rho, t },
+                  { &s->x, p },
+                  { &s->z, p },
+                  { &s->dx, p },
+                  { &s->dz, p },
+                  { &s->rate, p },
+                  { &s->kept, p },
+                  { &s->reach, k },
+                  { &s->rc, p },
+                  { &s->beta, k },
+                  { &s->dbeta, k },
+                  { &s->s, k },
+                  { &s->ds, k },
+                  { &s->stiff, k },
+                  { &s->shift, k },
+                  { &s->columns, k },
+                  { &s->norm, k },
+                  { &s->scale, k },
+                  { &s->right, k },
+                  { &s->tau, g },
+                  { &s->dtau, g },
+                  { &s->w0, g },
+                  { &s->eta2, g },
+                  { &s->lambda0, g },
+                  { &s->q0, g },
+                  { &s->w1, k },
+                  { &s->lambda1, k },
+                  { &s->q1, k },
+                  { &s->work1, k },
+                  { &s->work2, k },
+                  { &s->gram, k * k },
+                  { &s->block, rows * k },
+                  { &s->root, rows },
+                  { &s->fit, n },
+                  { &s->row, n },
+                  { &s->trial, n },
+                  { &s->gradient, k },
+                  { &s->best_beta, k },
+                  { &s->best_u, n },
+                  { (double **)&s->free, k },
+                  { (double **)&s->list, k } };
     int64_t bytes = 0;
     if (n > INT_MAX / 4 || k > INT_MAX / FENP_INSIDE_BLOCK || fenp_bytes(k, k, sizeof(double)) < 0)
         return fenp_fail(err, FEN_BAD_CALL,
@@ -99,11 +135,14 @@ static void read_columns(fenp_inside *s)
         s->norm[j] = sum;
         if (q->d[j] > 0.0) s->joint = s->curved = 1;
     }
-    for (int64_t g = 0; g < q->groups; g++) {
+    for (int64_t g = 0; g < q->groups; g++)
         if (fenp_inside_is_cone(s, g)) s->curved = 1;
-        for (int64_t j = q->start[g]; j < q->start[g + 1]; j++)
-            if (q->l[g] == 0.0 && q->d[j] == 0.0) s->free[s->equalities++] = j;
-    }
+    for (int sign = 0; sign < 2; sign++)
+        for (int64_t g = 0; g < q->groups; g++)
+            for (int64_t j = q->start[g]; j < q->start[g + 1]; j++)
+                if (q->l[g] == 0.0 && q->d[j] == 0.0 && fenp_inside_has_sign(s, g) == sign)
+                    s->free[s->equalities + s->halves] = j,
+                                            *(sign ? &s->halves : &s->equalities) += 1;
 }
 
 fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err)
@@ -135,7 +174,9 @@ static fen_status ridge(fenp_inside *s, const fenp_task *task, fen_error *err)
             s->stiff[j] = q->l[g] > 0.0 ? s->norm[j] : 0.0;
     fen_status status = fenp_inside_factor(s, s->row, NULL, s->k, task, err);
     fenp_inside_transposed(s, s->fit, s->beta);
-    if (status == FEN_OK) status = fenp_cholesky_solve(s->k, s->gram, s->k, s->beta, 1, err);
+    if (!s->factored) memset(s->beta, 0, (size_t)s->k * sizeof(double));
+    if (status == FEN_OK && s->factored)
+        status = fenp_cholesky_solve(s->k, s->gram, s->k, s->beta, 1, err);
     return status;
 }
 
@@ -204,13 +245,14 @@ static void set_reach(const fenp_inside *s, double unit, double *out)
         out[j] = s->norm[j] > 0.0 ? unit / sqrt(s->norm[j] / weights) : unit;
 }
 
-/* Coefficients with a sign start away from 0. */
-static void lift(fenp_inside *s)
+/* Coefficients with a sign are at least part of their reach; fit <- X beta */
+static void lift(fenp_inside *s, double part)
 {
     for (int64_t g = 0; g < s->q->groups; g++) {
         const int64_t j = s->q->start[g];
-        if (fenp_inside_is_single(s, g)) s->beta[j] = fmax(s->beta[j], 0.1 * s->reach[j]);
+        if (fenp_inside_has_sign(s, g)) s->beta[j] = fmax(s->beta[j], part * s->reach[j]);
     }
+    fenp_inside_times(s, s->beta, s->fit);
 }
 
 /* s inside its domain, and the parts of beta, for products near mu */
@@ -223,11 +265,12 @@ static void start_columns(fenp_inside *s, double mu)
     for (int64_t j = 0; j < 2 * s->k; j++) z[j] = 1.0;
     for (int64_t g = 0; g < q->groups; g++) {
         const double l = q->l[g];
+        const int held = l > 0.0 || fenp_inside_has_sign(s, g);
         for (int64_t j = q->start[g]; j < q->start[g + 1]; j++)
-            s->s[j] = l > 0.0 ? s->s[j] - q->d[j] * s->beta[j] : 0.0;
+            s->s[j] = held ? s->s[j] - q->d[j] * s->beta[j] : 0.0;
         if (!fenp_inside_is_single(s, g)) continue;
         const int64_t j = q->start[g];
-        if (q->nonnegative) {
+        if (fenp_inside_has_sign(s, g)) {
             x[j] = s->beta[j];
             s->s[j] = fmin(s->s[j], l - mu / x[j]);
         } else {
@@ -241,15 +284,14 @@ static void start_columns(fenp_inside *s, double mu)
     fenp_cones_start(s, mu);
 }
 
-/* What the columns' equations may lack after a step. */
-static void set_enough(fenp_inside *s, const double *sizes, double goal)
+/* sizes: of u */
+static void set_scales(fenp_inside *s, const double *sizes)
 {
     for (int64_t g = 0; g < s->q->groups; g++)
         for (int64_t j = s->q->start[g]; j < s->q->start[g + 1]; j++) {
-            double size = s->q->l[g];
+            s->scale[j] = s->q->l[g];
             for (int64_t i = 0; s->q->l[g] == 0.0 && i < s->n; i++)
-                size += fabs(s->q->x[i + j * s->n]) * sizes[i];
-            s->enough[j] = 1e-3 * goal * size;
+                s->scale[j] += fabs(s->q->x[i + j * s->n]) * sizes[i];
         }
 }
 
@@ -269,10 +311,9 @@ fen_status fenp_inside_start(fenp_inside *s, double goal, const fenp_task *task,
     if (status != FEN_OK) return status;
     if (fenp_inside_primal(s, s->beta) > s->best_primal)
         memcpy(s->beta, s->best_beta, (size_t)s->k * sizeof(double));
-    fenp_inside_times(s, s->beta, s->fit);
+    lift(s, 0.0);
     set_reach(s, unit_of(s), s->reach);
-    if (s->q->nonnegative) lift(s);
-    fenp_inside_times(s, s->beta, s->fit);
+    lift(s, 0.1); /* away from 0 */
     const double unit = unit_of(s), bearable = bearable_u(s);
     for (int64_t t = 0; t < s->terms; t++) {
         s->du[t] = start_term(s, t, unit, bearable);
@@ -282,7 +323,8 @@ fen_status fenp_inside_start(fenp_inside *s, double goal, const fenp_task *task,
     }
     s->softness = 1e-8 * unit / (size / live);
     fenp_inside_gather(s, s->du, s->row);
-    set_enough(s, s->row, goal);
+    set_scales(s, s->row);
+    s->enough = 1e-3 * goal;
     set_rates(s, size / live);
     start_columns(s, s->degree > 0.0 ? products / s->degree : unit * size / live);
     for (int64_t i = 2 * s->terms; i < s->pairs; i++) s->degree += s->x[i] > 0.0;

@@ -6,8 +6,8 @@
  * Method. u is moved into the feasible set: x_j'u = 0 for free columns by the least change
  * measured in what room every u_i has, sum_i delta_i^2/room_i^2, repeated until it is there to
  * rounding; then, where d = 0, all of u shrinks until no ||x_g'u|| exceeds l_g.
- * Special cases. Infinite losses are forgiven as in certificates (loss/traits.h). Rows of weight
- * 0 and rows whose u is one number have no room.
+ * Special cases. Rows of weight 0 and rows whose u is one number have no room. beta_j >= 0 with
+ * l = d = 0 asks for x_j'u <= 0: columns with more are treated as free ones.
  * Zeros. Coefficients that are small beside the largest, by more than the slack of their
  * constraint is below l, belong at 0: they go there if P does not mind.
  * Cost. O(n k), and n f^2 for f free columns. */
@@ -16,7 +16,6 @@
 #include <math.h>
 #include <string.h>
 #include "base/linalg.h"
-#include "loss/traits.h"
 
 enum { MOVES = 4 };                   /* towards the equalities                        */
 static const double ROUNDING = 1e-12; /* of sums, relative to the sum of their sizes   */
@@ -41,7 +40,7 @@ double fenp_inside_primal(fenp_inside *s, const double *beta)
     fenp_inside_times(s, beta, s->fit);
     for (int64_t i = 0; i < s->n; i++) {
         const double t = s->fit[i] + (q->f0 ? q->f0[i] : 0.0);
-        if (q->w[i] > 0.0) sum += q->w[i] * fenp_forgiving_loss(q->loss, q->y[i], t, 0.0, q->par);
+        if (q->w[i] > 0.0) sum += q->w[i] * q->loss->value(q->y[i], t, q->par);
     }
     return (double)sum;
 }
@@ -67,11 +66,13 @@ static double room_of(const fenp_interior *q, int64_t i, double u)
     return isinf(room) ? q->w[i] : fmax(room, 0.0);
 }
 
-/* x_j'trial for the free columns; 1 if they are 0 but for rounding. */
+/* list and right <- columns with x_j'trial = 0, and those with more than the 0 they may have;
+ * returns 1 if all is well but for rounding. */
 static int lack(fenp_inside *s)
 {
-    int zero = 1;
-    for (int64_t f = 0; f < s->equalities; f++) {
+    int well = 1;
+    s->listed = 0;
+    for (int64_t f = 0; f < s->equalities + s->halves; f++) {
         const double *x = s->q->x + s->free[f] * s->n;
         long double sum = 0.0L;
         double size = 0.0;
@@ -79,10 +80,13 @@ static int lack(fenp_inside *s)
             sum += (long double)x[i] * s->trial[i];
             size += fabs(x[i] * s->trial[i]);
         }
-        s->right[f] = -(double)sum;
-        if (!(fabs((double)sum) <= ROUNDING * size)) zero = 0;
+        const int over = f < s->equalities ? sum != 0.0L : sum > 0.0L;
+        if (!(fabsl(sum) <= ROUNDING * size) && over) well = 0;
+        if (!over && f >= s->equalities) continue;
+        s->right[s->listed] = -(double)sum;
+        s->list[s->listed++] = s->free[f];
     }
-    return zero;
+    return well;
 }
 
 /* trial += part of the change in row, so that no u uses more than nine tenths of its room */
@@ -106,13 +110,14 @@ static fen_status change(fenp_inside *s, fen_error *err)
         const double room = room_of(s->q, i, s->trial[i]);
         s->row[i] = room * room;
     }
-    fen_status status = fenp_inside_factor(s, s->row, s->free, s->equalities, NULL, err);
-    if (status == FEN_OK)
-        status = fenp_cholesky_solve(s->equalities, s->gram, s->k, s->right, 1, err);
+    fen_status status = fenp_inside_factor(s, s->row, s->list, s->listed, NULL, err);
+    if (status == FEN_OK && !s->factored) memset(s->right, 0, (size_t)s->k * sizeof(double));
+    if (status == FEN_OK && s->factored)
+        status = fenp_cholesky_solve(s->listed, s->gram, s->k, s->right, 1, err);
     if (status != FEN_OK) return status;
     memset(s->fit, 0, (size_t)s->n * sizeof(double));
-    for (int64_t f = 0; f < s->equalities; f++)
-        cblas_daxpy((int)s->n, s->right[f], s->q->x + s->free[f] * s->n, 1, s->fit, 1);
+    for (int64_t f = 0; f < s->listed; f++)
+        cblas_daxpy((int)s->n, s->right[f], s->q->x + s->list[f] * s->n, 1, s->fit, 1);
     for (int64_t i = 0; i < s->n; i++) s->row[i] *= s->fit[i];
     return FEN_OK;
 }
@@ -121,7 +126,7 @@ static fen_status change(fenp_inside *s, fen_error *err)
 static int balance(fenp_inside *s, fen_error *err)
 {
     int there = lack(s);
-    for (int move = 0, last = 0; s->equalities > 0 && move < MOVES && !last; move++) {
+    for (int move = 0, last = 0; s->listed > 0 && move < MOVES && !last; move++) {
         last = there;
         if (change(s, err) != FEN_OK) return 0;
         take(s);
@@ -134,8 +139,7 @@ static int balance(fenp_inside *s, fen_error *err)
 static double slope_of(const fenp_inside *s, int64_t g)
 {
     const int64_t at = s->q->start[g];
-    if (s->q->nonnegative && s->q->l[g] > 0.0 && fenp_inside_size(s, g) == 1)
-        return fmax(s->gradient[at], 0.0);
+    if (fenp_inside_has_sign(s, g)) return fmax(s->gradient[at], 0.0);
     return cblas_dnrm2((int)fenp_inside_size(s, g), s->gradient + at, 1);
 }
 
@@ -175,35 +179,42 @@ double fenp_inside_dual(fenp_inside *s, fen_error *err)
 
 double fenp_inside_gap(const fenp_inside *s)
 {
-    const double null = isfinite(s->null) ? s->null : 0.0;
     const double gap = fmax(s->best_primal - s->best_dual, 0.0);
-    const double unit = fmax(fabs(s->best_primal), 1e-12 * null);
+    const double unit = fmax(fabs(s->best_primal), 1e-12 * s->null);
     return gap == 0.0 ? 0.0 : isfinite(gap) ? gap / unit : INFINITY;
 }
 
 /* ---- zeros ------------------------------------------------------------------------------- */
 
+/* How far below its bound the slope of a group is, 0 to 1, at best_beta and gradient. */
+static double slack_of(const fenp_inside *s, int64_t g)
+{
+    const fenp_interior *q = s->q;
+    double sum = 0.0;
+    for (int64_t j = q->start[g]; j < q->start[g + 1]; j++) {
+        const double slope = s->gradient[j] - q->d[j] * s->best_beta[j];
+        if (fenp_inside_has_sign(s, g)) return fmin((q->l[g] - slope) / s->scale[j], 1.0);
+        sum += slope * slope;
+    }
+    return q->l[g] > 0.0 ? 1.0 - sqrt(sum) / q->l[g] : 0.0;
+}
+
 /* dbeta <- best_beta without the groups whose size, in units of the largest, is below part of
- * their slack, in units of l. */
+ * their slack. */
 static void without_small(fenp_inside *s, double part)
 {
     const fenp_interior *q = s->q;
-    const int signs = q->nonnegative;
     double largest = 0.0;
     for (int64_t j = 0; j < s->k; j++)
         largest = fmax(largest, fabs(s->best_beta[j]) * sqrt(s->norm[j]));
     memcpy(s->dbeta, s->best_beta, (size_t)s->k * sizeof(double));
     for (int64_t g = 0; g < q->groups; g++) {
-        double size = 0.0, s2 = 0.0;
-        if (!(q->l[g] > 0.0)) continue;
-        for (int64_t j = q->start[g]; j < q->start[g + 1]; j++) {
-            const double b = s->best_beta[j], at = s->gradient[j] - q->d[j] * b;
-            const double slope = signs && q->start[g + 1] - q->start[g] == 1 ? fmax(at, 0.0) : at;
-            size += b * b * s->norm[j];
-            s2 += slope * slope;
-        }
-        if (sqrt(size) <= part * (1.0 - sqrt(s2) / q->l[g]) * largest)
-            for (int64_t j = q->start[g]; j < q->start[g + 1]; j++) s->dbeta[j] = 0.0;
+        const double slack = slack_of(s, g);
+        double size = 0.0;
+        for (int64_t j = q->start[g]; j < q->start[g + 1]; j++)
+            size = hypot(size, s->best_beta[j] * sqrt(s->norm[j]));
+        if (!(slack > 0.0 && size <= part * slack * largest)) continue;
+        for (int64_t j = q->start[g]; j < q->start[g + 1]; j++) s->dbeta[j] = 0.0;
     }
 }
 
