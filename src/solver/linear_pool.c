@@ -254,7 +254,7 @@ static int is_plain(const fenp_linear_state *s)
     const fenp_design *x = s->q.x;
     for (int64_t k = 0; s->alike && k < x->p; k++) {
         const double deviation = s->length[k] / sqrt((double)x->n);
-        if (!(fabs(s->pool.mean[k]) <= 1e-3 * deviation)) return 0;
+        if (!(fabs(s->pool.mean[k]) <= deviation)) return 0;
     }
     return s->alike;
 }
