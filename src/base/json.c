@@ -90,6 +90,7 @@ fen_status fenp_json_parse(const char *text, int64_t length, json_t **out, fen_e
 typedef struct text {
     char *at;
     size_t length, room;
+    int failed; /* for good: Jansson does not ask after every piece */
 } text;
 
 static int append(const char *piece, size_t size, void *user)
@@ -98,6 +99,7 @@ static int append(const char *piece, size_t size, void *user)
     if (t->room - t->length <= size) { /* one more for the end */
         const size_t room = 2 * (t->room + size) + 1024;
         char *longer = fenp_resize(t->at, (int64_t)room, 1);
+        t->failed |= !longer;
         if (!longer) return -1;
         t->at = longer, t->room = room;
     }
@@ -111,7 +113,7 @@ static int append(const char *piece, size_t size, void *user)
 fen_status fenp_json_text(json_t *value, char **out, fen_error *err)
 {
     text t = { 0 };
-    const int failed = !value || json_dump_callback(value, append, &t, FORMAT) || !t.at;
+    const int failed = !value || json_dump_callback(value, append, &t, FORMAT) || t.failed || !t.at;
     json_decref(value);
     if (!failed) {
         *out = t.at;
