@@ -41,7 +41,7 @@ void fenp_design_scores(const fenp_design *x, const double *beta, double *f);
  *   group, group:auto      the features of one input column are a group (one-hot blocks, a
  *                          number with its indicator of gaps), weight sqrt(size)
  *   group:prefix:SEP       columns whose names agree up to the first SEP are a group
- *   group:targets          the coefficients of a feature in all targets are a group
+ *   group:targets          the coefficients of a feature in all targets are a group, weight 1
  *   group:FILE             lines "column,group" or "column,group,weight" with such a header;
  *                          columns are input columns or features by name; one in two groups
  *                          or in none is an error that names it

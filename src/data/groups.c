@@ -4,7 +4,8 @@
  *
  * Method: every feature gets the number of its group (by column, by prefix, by file; with
  *   group:targets it is a group of its own, in all targets); then members by counting, and
- *   weight = factor of --feature-weights times sqrt(size), or times what the file says.
+ *   weight = factor of --feature-weights times sqrt(size), or times what the file says, or (all
+ *   of one size) times 1 with group:targets.
  * Special cases: groups of which no column is left are left out; a group whose columns have
  *   different factors has no weight: an error. Weights that are all 0 are an error, too.
  * Cost: linear in the features, and a sort of their names where some are given by name.
@@ -154,7 +155,7 @@ static fen_status across_targets(int64_t features, int64_t copies, fenp_groups *
     for (int64_t j = 0; j < features; j++) {
         for (int64_t t = 0; t < copies; t++) g->member[j * copies + t] = t * features + j;
         g->start[j + 1] = (j + 1) * copies;
-        g->weight[j] = -1.0;
+        g->weight[j] = 1.0; /* all are of one size */
     }
     return FEN_OK;
 }

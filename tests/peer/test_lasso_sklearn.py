@@ -133,7 +133,7 @@ class SquareTest(SparseTest):
         self.assert_peer(Problem(scaled, self.y, 2 * alpha), standardised, theirs)
 
     def test_targets_together(self):
-        """group:targets is MultiTaskLasso, but that our groups weigh the root of their size."""
+        """group:targets is MultiTaskLasso."""
         both = numpy.column_stack([self.y, 2 * self.x[:, 3] + self.y[::-1], self.x.sum(axis=1)])
         data = self.table(both)
         for share in [0.3, 0.01]:
@@ -142,7 +142,7 @@ class SquareTest(SparseTest):
                 products = centred.T @ (both - both.mean(axis=0)) / len(both)
                 alpha = share * max(numpy.linalg.norm(products, axis=1))
                 ours = self.ours(data, "--penalty", "group:targets", "--lambda",
-                                 2 * alpha / 3 ** 0.5, "--target", "y0,y1,y2")
+                                 2 * alpha, "--target", "y0,y1,y2")
                 theirs = of(MultiTaskLasso(alpha=alpha, **EXACT).fit(self.x, both))
                 self.assert_peer(Problem(self.x, both, 2 * alpha), ours, theirs)
 
