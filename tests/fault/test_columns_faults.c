@@ -21,7 +21,7 @@ static int no_memory(void)
     return fault.fired = 1;
 }
 
-static char group_file[] = "test_columns.XXXXXX";
+static char group_file[1024];
 static fen_table *sparse, *dense;
 static fenp_prep *kept, *mixed; /* of one column of the first, of all of the second */
 
@@ -116,7 +116,7 @@ static fen_status targets(double *result, fen_error *err)
 
 static fen_status files(double *result, fen_error *err)
 {
-    char penalty[64];
+    char penalty[sizeof group_file + 8];
     snprintf(penalty, sizeof penalty, "group:%s", group_file);
     return group(penalty, "", result, err);
 }
@@ -188,6 +188,8 @@ static int start(void **state)
     fenp_prep_keep(kept, wanted);
     if (fenp_prep_learn(dense, &o, &mixed, &s, NULL) != FEN_OK) return -1;
     fenp_sample_free(s);
+    const char *parent = getenv("TMPDIR");
+    snprintf(group_file, sizeof group_file, "%s/test_columns.XXXXXX", parent ? parent : "/tmp");
     const int file = mkstemp(group_file);
     const char text[] = "column,group,weight\na,one,1\nb_1,two,2\nb_2,two,2\nc,three,3\n";
     return file < 0 || write(file, text, sizeof text - 1) < 0 || close(file);
