@@ -28,7 +28,7 @@ typedef struct fenp_sample {
 } fenp_sample;
 fenp_sample *fenp_sample_new(int64_t n, int64_t p, int64_t targets);    /* NULL: no memory */
 void         fenp_sample_free(fenp_sample *sample);
-/* A seeded random part of the rows; square: x is a kernel matrix, columns go along. */
+/* A seeded random part of dense rows; square: x is a kernel matrix, columns go along. */
 fen_status   fenp_sample_part(const fenp_sample *from, int64_t rows, uint64_t seed, int square,
                               fenp_sample **out, fen_error *err);
 static inline fen_view fenp_sample_inputs(const fenp_sample *s)
@@ -59,11 +59,11 @@ typedef struct fenp_prep {
     char    scaling[16];         /* standard, range, none                             */
 } fenp_prep;
 
-/* Resolves target and weights, drops rows without a target or weight, learns, applies. */
+/* Resolves target and weights, drops rows without a target or weight, learns, applies. Sparse
+ * tables stay sparse under penalties on the coefficients of a linear model: the sample is by
+ * columns then. The samples below are dense but where it is said. */
 fen_status fenp_prep_learn(const fen_table *table, const fen_options *o,
                            fenp_prep **prep, fenp_sample **sample, fen_error *err);
-/* Sparse tables stay sparse under penalties on the coefficients of a linear model: the sample
- * is by columns then. The other samples below are dense but where it is said. */
 /* The sample that a table makes under a learned preparation (verify). */
 fen_status fenp_prep_sample(const fenp_prep *prep, const fen_table *table,
                             fenp_sample **sample, fen_error *err);
