@@ -24,7 +24,7 @@
  * S keeps it positive definite. Refinement works on du and dbeta together: D grows without
  * bound, and du computed from dbeta alone would lose as many digits. Nothing is added to the
  * pivots unless the factorisation breaks down (identical free columns).
- * Start: ridge regression of the a, free columns without ridge, or the guess if that is better.
+ * Start: ridge regression (interior_start.c). The answer is no worse than the guess.
  * Special cases. All formulas scale with y, w, l and every column: no units are chosen. Rows
  * that ask for interpolation (tube 0) get a small 1/D that fades as they are fitted. Where u or
  * beta appear with a curvature, primal and dual take steps of one length.

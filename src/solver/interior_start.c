@@ -1,9 +1,9 @@
 /* interior_start.c -- the problem as terms and pairs, and where the interior point method begins
  *
- * Method. beta by ridge regression of the a (free columns without ridge), or the guess if that
- * is better; u in the middle of its domain or, with a curvature, where its residual would have
- * it; multipliers and slacks such that all products are of one size and every equation of a row
- * holds, if its domain has two ends.
+ * Method. beta by ridge regression of the a (free columns without ridge), not the guess: near a
+ * solution the products are of all sizes, and steps from there are short. u in the middle of its
+ * domain or, with a curvature, where its residual would have it. Multipliers and slacks such that
+ * all products are of one size and every equation of a row holds, if its domain has two ends.
  * Units. Residuals are measured by their mean size, u by its domain or by c; a u without either
  * (tube) by what l lets it be. Everything scales with y, w, l and the columns. */
 #include "solver/interior_parts.h"
@@ -190,7 +190,7 @@ static double unit_of(const fenp_inside *s)
         sum += w * fabs(s->a[t] - s->fit[t % s->n]);
         all += w * fabs(s->a[t]);
     }
-    const double unit = fmax(sum, 1e-8 * all) / weights;
+    const double unit = fmax(sum, 1e-4 * all) / weights;
     return unit > 0.0 ? unit : 1.0;
 }
 
@@ -309,8 +309,6 @@ fen_status fenp_inside_start(fenp_inside *s, double goal, const fenp_task *task,
     const fen_status status = ridge(s, task, err);
     double products = 0.0, size = 0.0, live = 0.0;
     if (status != FEN_OK) return status;
-    if (fenp_inside_primal(s, s->beta) > s->best_primal)
-        memcpy(s->beta, s->best_beta, (size_t)s->k * sizeof(double));
     lift(s, 0.0);
     set_reach(s, unit_of(s), s->reach);
     lift(s, 0.1); /* away from 0 */
