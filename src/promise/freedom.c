@@ -93,16 +93,16 @@ static void add_penalty(support *s, const int64_t *place)
     }
 }
 
-/* tr(K^-1 H); NAN: K is not positive definite. */
+/* tr(K^-1 H); -1: K is not positive definite; NAN: no memory. */
 static double trace(support *s)
 {
     int64_t rank = 0;
     double sum = 0.0;
-    if (fenp_cholesky(s->m, s->k, s->m, &rank, NULL, NULL) != FEN_OK || rank < s->m ||
-        fenp_cholesky_solve(s->m, s->k, s->m, s->h, s->m, NULL) != FEN_OK)
-        return NAN;
+    fen_status status = fenp_cholesky(s->m, s->k, s->m, &rank, NULL, NULL);
+    if (status == FEN_OK && rank < s->m) return -1.0;
+    if (status == FEN_OK) status = fenp_cholesky_solve(s->m, s->k, s->m, s->h, s->m, NULL);
     for (int64_t c = 0; c < s->m; c++) sum += s->h[c + c * s->m];
-    return sum;
+    return status == FEN_OK ? sum : NAN;
 }
 
 static double freedom(support *s, int64_t *place)
@@ -131,7 +131,7 @@ double fenp_freedom(const fenp_linear *q, const fenp_linear_point *at)
         s.v = work, s.f = s.v + rows, s.product = s.f + rows;
         s.h = h, s.k = h + m * m;
         answer = freedom(&s, who);
-        answer = isnan(answer) ? plain : fmin(answer, plain);
+        if (!isnan(answer)) answer = answer < 0.0 ? plain : fmin(answer, plain);
     }
     free(who), free(work), free(h);
     return answer;
