@@ -182,8 +182,10 @@ typedef struct fen_certificate {     /* dual <= least possible objective <= prim
     double  relative_gap;            /* gap / max(|primal|, 1e-12 null)               */
     double  null;                    /* objective of the best constant function       */
     double  mean_loss;               /* first term of primal, on the training rows    */
-    double  norm;                    /* ||f||                                         */
-    double  stationarity;            /* largest |z_i + loss'(t_i)| / largest |z_i|    */
+    double  norm;                    /* ||f||; penalties on coefficients: what lambda
+                                        multiplies                                    */
+    double  stationarity;            /* largest |z_i + loss'(t_i)| / largest |z_i|; and
+                                        the conditions of the coefficients            */
     fen_verdict verdict;
 } fen_certificate;
 

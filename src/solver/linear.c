@@ -180,7 +180,7 @@ static fen_status invite(fenp_linear_state *s, double lambda, double floor, cons
     *joined = 0;
     for (int64_t i = 0; i < g->count; i++) {
         const double price = lambda * fenp_group_weight(g, i) * s->q.mix;
-        if (fenp_pool_has(s, i) || s->length[i] == 0.0 || !(slope[i] > floor * price)) continue;
+        if (fenp_pool_has(s, i) || !(slope[i] > floor * price + s->fuzz * s->length[i])) continue;
         if (count == room) {
             room = room > 0 ? 2 * room : 256;
             steep *larger = fenp_resize(found, room, sizeof *found);
@@ -372,7 +372,7 @@ static void hand_over(fenp_linear_state *s, fenp_linear_point *point)
     } else if (s->whole) {
         set_biases(s);
     }
-    for (int64_t i = 0; point->u && i < s->rows; i++) point->u[i] = s->part * s->u[i];
+    if (point->u) memcpy(point->u, s->u, (size_t)s->rows * sizeof *s->u);
     for (int64_t t = 0; t < s->q.x->copies; t++) point->b[t] = s->b[t] + s->base[t];
     point->method = s->pieces     ? fenp_linear_engines[2]
                     : s->descends ? fenp_linear_engines[1]

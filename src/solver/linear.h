@@ -30,8 +30,9 @@ typedef struct fenp_linear_point {
     double lambda;
     double *beta;              /* copies x p; where the search starts                   */
     double *b;                 /* copies; likewise                                      */
-    double *u;                 /* copies x n: dual vector, feasible but for rounding; NULL:
-                                  not wanted, which can save a product                  */
+    double *u;                 /* copies x n: dual vector w z, -z a slope of the loss; D takes as
+                                  much of it as is feasible; NULL: not wanted, which can
+                                  save a product                                        */
     double loss;               /* first term of primal                                  */
     double primal, dual, relative_gap;   /* by the solver's own account                 */
     int64_t terms;             /* coefficients that are not 0                           */

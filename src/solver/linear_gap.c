@@ -9,6 +9,7 @@
  * unless that would cancel: a loss below 1e-5 V is summed over the rows. */
 #include "solver/linear_parts.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -106,12 +107,54 @@ static double slope_of_group(const fenp_linear_state *s, int64_t g)
     return norm_of(p->g, p->start[g], p->start[g + 1]);
 }
 
-double fenp_linear_steepest(const fenp_linear_state *s)
+/* Largest ||x_g'u|| / l_g of the pool's groups beyond rounding errors; l_g = 0 does not count. */
+static double steepest(const fenp_linear_state *s)
 {
     double most = 0.0;
-    for (int64_t g = 0; g < s->pool.groups; g++)
-        if (s->pool.l[g] > 0.0) most = fmax(most, slope_of_group(s, g) / s->pool.l[g]);
+    for (int64_t g = 0; g < s->pool.groups; g++) {
+        const double slope = slope_of_group(s, g) - s->fuzz * s->length[s->pool.group[g]];
+        if (s->pool.l[g] > 0.0) most = fmax(most, slope / s->pool.l[g]);
+    }
     return most;
+}
+
+/* What the slopes that were let pass may cost D. */
+static double cost_of_fuzz(const fenp_linear_state *s)
+{
+    const fenp_pool *p = &s->pool;
+    double sum = 0.0;
+    for (int64_t g = 0; g < p->groups; g++)
+        sum += norm_of(p->beta, p->start[g], p->start[g + 1]) * s->length[p->group[g]];
+    return s->fuzz * sum;
+}
+
+typedef struct sums {
+    double loss, cross;
+} sums; /* square loss: sum w r^2, sum w r y */
+
+/* Without a row; loss < 0: that would cancel. */
+static sums square_by_matrix(const fenp_linear_state *s)
+{
+    const fenp_pool *p = &s->pool;
+    long double half = 0.0L, a = 0.0L;
+    for (int64_t k = 0; k < p->size * s->q.x->copies; k++) {
+        half += 0.5L * p->beta[k] * ((long double)p->g[k] - p->a[k]);
+        a += 0.5L * p->a[k] * p->beta[k];
+    }
+    const sums out = { (double)(s->variation + half), (double)(s->variation - a) };
+    return out.loss > 1e-5 * s->variation ? out : (sums){ -1.0, 0.0 };
+}
+
+void fenp_linear_measure(fenp_linear_state *s)
+{
+    double sum = 0.0, weight = 0.0;
+    if (s->whole) { /* u = 2 w r, and no row has been looked at */
+        for (int64_t i = 0; i < s->rows; i++) weight = fmax(weight, s->q.w[i]);
+        sum = 4.0 * weight * fmax(square_by_matrix(s).loss, 1e-5 * s->variation);
+    } else {
+        for (int64_t i = 0; i < s->rows; i++) sum += s->u[i] * s->u[i];
+    }
+    s->fuzz = 64.0 * DBL_EPSILON * sqrt(fmax(sum, 0.0));
 }
 
 double fenp_linear_penalty(const fenp_linear_state *s)
@@ -138,10 +181,6 @@ static double pool_excess(const fenp_linear_state *s)
 
 /* ---- P and D --------------------------------------------------------------------------------- */
 
-typedef struct sums {
-    double loss, cross;
-} sums; /* square loss: sum w r^2, sum w r y */
-
 static sums square_by_rows(const fenp_linear_state *s)
 {
     long double loss = 0.0L, cross = 0.0L;
@@ -151,19 +190,6 @@ static sums square_by_rows(const fenp_linear_state *s)
         cross += (long double)s->q.w[i] * r * s->y[i];
     }
     return (sums){ (double)loss, (double)cross };
-}
-
-/* Without a row; loss < 0: that would cancel. */
-static sums square_by_matrix(const fenp_linear_state *s)
-{
-    const fenp_pool *p = &s->pool;
-    long double half = 0.0L, a = 0.0L;
-    for (int64_t k = 0; k < p->size * s->q.x->copies; k++) {
-        half += 0.5L * p->beta[k] * ((long double)p->g[k] - p->a[k]);
-        a += 0.5L * p->a[k] * p->beta[k];
-    }
-    const sums out = { (double)(s->variation + half), (double)(s->variation - a) };
-    return out.loss > 1e-5 * s->variation ? out : (sums){ -1.0, 0.0 };
 }
 
 /* The best part of u, most of it at most. */
@@ -191,11 +217,11 @@ static double free_gain(const fenp_linear_state *s)
 void fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside out,
                         fenp_linear_point *point)
 {
-    const double steepest = fmax(fenp_linear_steepest(s), out.ratio);
-    const double most = s->q.mix < 1.0 || steepest <= 1.0 ? 1.0 : 1.0 / steepest;
+    fenp_linear_measure(s);
+    const double ratio = fmax(steepest(s), out.ratio);
+    const double most = s->q.mix < 1.0 || ratio <= 1.0 ? 1.0 : 1.0 / ratio;
     const double excess = s->q.mix < 1.0 ? pool_excess(s) + out.excess : 0.0;
     double dual;
-    s->part = most;
     if (s->square) {
         sums of = s->whole ? square_by_matrix(s) : (sums){ -1.0, 0.0 };
         if (of.loss < 0.0 && s->whole) {
@@ -204,15 +230,15 @@ void fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside
         }
         if (of.loss < 0.0) of = square_by_rows(s);
         point->loss = of.loss;
-        if (s->q.mix == 1.0) s->part = square_part(of, most);
-        dual = s->part * (2.0 * of.cross - s->part * of.loss);
+        const double part = s->q.mix == 1.0 ? square_part(of, most) : 1.0;
+        dual = part * (2.0 * of.cross - part * of.loss);
     } else {
         point->loss = fenp_linear_loss(s);
         dual = minus_conjugates(s, most);
     }
     point->lambda = lambda;
     point->primal = point->loss + fenp_linear_penalty(s);
-    point->dual = dual - excess;
+    point->dual = dual - excess - (s->q.mix == 1.0 ? cost_of_fuzz(s) : 0.0);
     point->relative_gap = (fmax(point->primal - point->dual, 0.0) + free_gain(s)) /
                           fmax(fabs(point->primal), 1e-12 * s->null);
     if (isnan(point->relative_gap)) point->relative_gap = s->null == 0.0 ? 0.0 : INFINITY;

@@ -95,11 +95,13 @@ fenp_linear_outside fenp_linear_look(fenp_linear_state *s, double lambda)
     const fenp_groups *g = s->q.groups;
     fenp_linear_outside out = { 0.0, 0.0 };
     look_outside(s, lambda);
+    fenp_linear_measure(s);
     for (int64_t i = 0; i < g->count; i++) {
         const double a = lambda * fenp_group_weight(g, i);
         if (a == 0.0 || fenp_pool_has(s, i)) continue;
         const double over = s->now[i] - a * s->q.mix;
-        if (s->q.mix > 0.0) out.ratio = fmax(out.ratio, s->now[i] / (a * s->q.mix));
+        const double slope = s->now[i] - s->fuzz * s->length[i];
+        if (s->q.mix > 0.0) out.ratio = fmax(out.ratio, slope / (a * s->q.mix));
         if (s->q.mix < 1.0 && over > 0.0) out.excess += over * over / (2.0 * a * (1.0 - s->q.mix));
     }
     return out;

@@ -53,7 +53,7 @@ struct fenp_linear_state {
     double *product;           /* coefs: x_j'u as they are made                          */
     int64_t *list;             /* coefs: which                                           */
     double lambda;             /* solved last; 0: none                                   */
-    double part;               /* of u, with which D was taken last                      */
+    double fuzz;               /* rounding errors of x'u over ||x||                      */
     double floor;              /* least curvature of a quadratic, over the smoothness: grows
                                   where straight parts of a loss lead steps astray       */
     int64_t passes;
@@ -119,8 +119,8 @@ void   fenp_linear_scores(fenp_linear_state *s);
 void   fenp_linear_dual(fenp_linear_state *s);
 double fenp_linear_loss(const fenp_linear_state *s);            /* at t + b               */
 double fenp_linear_penalty(const fenp_linear_state *s);         /* of the pool's beta, l, d */
-/* Largest ||x_g'u|| / l_g of the pool's groups; l_g = 0 does not count. */
-double fenp_linear_steepest(const fenp_linear_state *s);
+/* fuzz of u as it is: what slopes that are nothing but rounding errors may have. */
+void   fenp_linear_measure(fenp_linear_state *s);
 /* Loss, P, D and relative gap with that and with what is outside: ratio, excess (mix < 1). */
 void   fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside out,
                           fenp_linear_point *point);

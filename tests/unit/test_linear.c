@@ -127,6 +127,23 @@ static int64_t member(const scene *s, int64_t g, int64_t k)
     return s->groups.start ? s->groups.member[s->groups.start[g] + k] : g;
 }
 
+/* The part of u that no group is too steep for. */
+static double feasible_part(const scene *s, double lambda)
+{
+    double part = 1.0;
+    for (int64_t g = 0; g < s->groups.count && s->q.mix == 1.0; g++) {
+        const int64_t size = s->groups.start ? s->groups.start[g + 1] - s->groups.start[g] : 1;
+        const double a = lambda * (s->groups.weight ? s->groups.weight[g] : 1.0);
+        double slope = 0.0;
+        for (int64_t k = 0; k < size; k++) {
+            const double at = product(s, member(s, g, k));
+            slope += s->q.nonnegative ? fmax(at, 0.0) * fmax(at, 0.0) : at * at;
+        }
+        if (a > 0.0 && part * sqrt(slope) > a) part = a / sqrt(slope);
+    }
+    return part;
+}
+
 static verdict judge_groups(const scene *s, double lambda)
 {
     verdict v = { 0.0, 0.0, 0.0 };
@@ -182,6 +199,9 @@ static fenp_linear_point point_of(scene *s, double lambda)
 /* u need not be scaled: what it breaks of a constraint is worth as much of P. */
 static void expect_optimal(scene *s, double lambda, double tolerance)
 {
+    const double part = feasible_part(s, lambda);
+    for (int64_t i = 0; i < s->x.n * s->x.copies; i++) s->u[i] *= part;
+
     const verdict v = judge(s, lambda);
     const double unit = fmax(fabs(v.primal), 1e-12);
     assert_true(isfinite(v.primal) && isfinite(v.dual));
