@@ -22,10 +22,10 @@
 #include "promise/ladder.h"
 #include "solver/homotopy.h"
 
-enum { ENTRY_BYTES = 160 };   /* of a coefficient, as Jansson holds it and as text */
-enum { LOOK_UP = 100000 };    /* of them between two looks at the memory           */
-enum { BREAKS_PER_ROW = 20 }; /* of the smaller side of the matrix, at most        */
-static const double GAP = 1e-7;
+enum { ENTRY_BYTES = 160 };      /* of a coefficient, as Jansson holds it and as text */
+enum { LOOK_UP = 100000 };       /* of them between two looks at the memory           */
+enum { BREAKS_PER_ROW = 20 };    /* of the smaller side of the matrix, at most        */
+static const double SHARE = 0.1; /* of the tolerance, for the gap of every solution */
 
 typedef struct trace {
     const fenp_prep *prep;
@@ -302,8 +302,8 @@ static fen_status run_problem(trace *r, const fenp_task *task, fen_error *err)
                                 r->problem->w + t * x->n, x->n, r->problem->bias);
     return r->exact ? fenp_homotopy(r->problem, r->lambdas[r->count - 1],
                                     BREAKS_PER_ROW * (side + 50), see_break, r, task, err)
-                    : fenp_ladder_descend(r->problem, take_begun(r), r->lambdas, r->count, GAP, see,
-                                          r, task, err);
+                    : fenp_ladder_descend(r->problem, take_begun(r), r->lambdas, r->count,
+                                          SHARE * r->settled->o.tolerance, see, r, task, err);
 }
 
 static fen_status run_problems(trace *r, const fenp_task *task, fen_error *err)
