@@ -1,6 +1,11 @@
 """Paths of 100 lambdas against glmnet, scikit-learn, celer and skglm, to an equal duality gap.
 
-The same lambdas for everybody, from the largest down, with an intercept, nothing standardised.
+The job is the whole way from a matrix in memory to the path: with an intercept, dense columns
+standardised, sparse ones as they are, the same lambdas for everybody from the largest down. We and
+glmnet standardise by ourselves; for the others StandardScaler does. The matrix is by rows (ours,
+scikit-learn, celer, skglm) or as R has it. Beside the time of the job stands that of the path
+alone, of tools that are given what they work with.
+
 Every tool gets the loosest power of ten as its tolerance with which the gap of its answer is at
 most 1e-7 of the objective at beta = 0 for every lambda, measured by lasso_problem.py on what it
 returns. A tool that does not get there within PATIENCE seconds a path is timed at the tightest
@@ -13,45 +18,59 @@ import select
 import statistics
 import subprocess
 import sys
+import tempfile
 
 import numpy
 
 import lasso_problem
 import measure
 
-GOAL, RUNS, PATIENCE, SLOW = 1e-7, 5, 120, 10
+GOAL, RUNS, PATIENCE, SLOW = 1e-7, 5, 90, 10
 
 
 class Peer(measure.Worker):
     """A program that answers jobs "TOOL TOLERANCE [FILE]" about one folder."""
 
-    def __init__(self, label, tool, command, first, environment=None):
+    def __init__(self, label, tool, command, first, environment):
         self.label, self.tool, self.first = label, tool, first
-        self.command, self.environment = command, environment or {}
-        self.start(self.command, **self.environment)
-        self.tolerance = self.gap = self.seconds = None
+        self.command, self.environment = command, environment
+        self.start(command, **environment)
+        self.tolerance = self.gap = self.seconds = self.alone = None
+        self.paths = []
 
     def start(self, command, **environment):
-        # what is said on stderr about mixed installations is of no use here
+        # what is said about mixed installations is of no use, the last words of a failure are
+        self.complaints = tempfile.TemporaryFile(mode="w+")
         self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=self.complaints,
                                         env={**os.environ, **measure.WAITING, **environment})
+        self.process.stdin.write("\n")          # it answers when all is read and compiled
+        self.process.stdin.flush()
+        self.answer()
+
+    def answer(self):
+        words = self.process.stdout.readline()
+        if not words:
+            self.complaints.seek(0)
+            sys.exit(f"{self.label} failed: {self.complaints.read().strip()[-300:]}")
+        return words
 
     def __call__(self, job):
-        """Seconds; infinite: it did not end in time (then it is started anew) or failed."""
+        """Seconds; infinite: it did not end in time, then it is started anew."""
         self.process.stdin.write(job + "\n")
         self.process.stdin.flush()
-        ready = select.select([self.process.stdout], [], [], PATIENCE)[0]
-        answer = self.process.stdout.readline() if ready else ""
-        if answer:
-            return float(answer)
+        if select.select([self.process.stdout], [], [], PATIENCE)[0]:
+            seconds, self.alone = map(float, self.answer().split())
+            return seconds
         self.process.kill()
         self.process.wait()
         self.start(self.command, **self.environment)
         return float("inf")
 
     def turn(self):
-        return self(f"{self.tool} {self.tolerance:g}")
+        seconds = self(f"{self.tool} {self.tolerance:g}")
+        self.paths.append(self.alone)
+        return seconds
 
     def search(self, problem, folder):
         """Tightens the tolerance by decades until the gap is small enough; prints the way."""
@@ -62,13 +81,16 @@ class Peer(measure.Worker):
                 print(f"  {self.label:<16}{tolerance:>9.0e}   not done within {PATIENCE} s")
                 break
             gap = problem.gaps(*answer_of(problem, file), bias=self.bias(problem)).max()
-            print(f"  {self.label:<16}{tolerance:>9.0e}{seconds:>9.3f} s   gap {gap:.1e}", flush=True)
+            print(f"  {self.label:<16}{tolerance:>9.0e}{seconds:>9.3f} s   gap {gap:.1e}",
+                  flush=True)
             if self.gap is None or gap < self.gap:
                 self.tolerance, self.gap, self.seconds = tolerance, gap, seconds
+                self.paths = [self.alone]
             if gap <= GOAL or tolerance < 1e-19:
                 break
             tolerance /= 10
         if self.gap is None:
+            self.paths = [float(PATIENCE)]
             self.tolerance, self.gap, self.seconds = tolerance, float("inf"), float(PATIENCE)
 
     def bias(self, problem):
@@ -95,15 +117,15 @@ def peers(folder, problem):
     glmnet = ["Rscript", os.path.join(measure.BENCH, "glmnet_peer.R"), folder]
     python = [sys.executable, "-B", os.path.join(measure.BENCH, "lasso_peer.py"), folder]
     if problem.group == 1:
-        kind = ("binomial" if logistic else
-                "covariance" if problem.columns < problem.rows and problem.columns < 2000 else "naive")
+        kind = ("binomial" if logistic else         # the faster one in each case
+                "covariance" if problem.columns < 2000 else "naive")
         found += [(f"glmnet {v}", kind, glmnet, 1e-12, {}) for v in versions(glmnet, {}).values()]
     elsewhere = os.environ.get("FENCHEL_PEERS")
     for environment in [{}] + ([{"PYTHONPATH": elsewhere}] if elsewhere else []):
         for name, version in versions(python, environment).items():
             first = {"sklearn": 1e-4 if logistic else 1e-6, "celer": 1e-6, "skglm": 1e-5}[name]
             if (name, problem.group > 1) != ("sklearn", True):
-                found.append((f"{name} {version}", name, python, first, environment))
+                found.append((f"{name} {version}", name, [*python, name], first, environment))
     return [Peer(*one) for one in found]
 
 
@@ -127,7 +149,7 @@ def ours(problem, path, folder):
             out.writelines(f"x{j + 1},g{j // problem.group}\n" for j in range(problem.columns))
     first, last = problem.lambdas[[0, -1]].tolist()
     worker = measure.Worker("settings", path, f"loss={problem.loss}", f"penalty={penalty}",
-                            "scale=none", "select=none",
+                            f"scale={'none' if problem.sparse else 'standard'}", "select=none",
                             f"lambda={last!r}:{first!r}:{lasso_problem.LAMBDAS}")
     file = os.path.join(folder, "ours.json")
     seconds = worker(f"path to={file}")
@@ -162,8 +184,7 @@ def race(problem, judged=True):
         for rival in rivals:
             rival.search(problem, folder)
         quick = [rival for rival in rivals if rival.seconds <= SLOW]
-        turns = [lambda n=n: worker(f"path threads={n}")
-                 for n in (measure.THREADS, 1)]
+        turns = [lambda n=n: worker(f"path threads={n}") for n in (measure.THREADS, 1)]
         seconds = measure.alternate([worker, *rivals], RUNS, *turns,
                                     *(rival.turn for rival in quick), patience=2)
         for rival in rivals:
@@ -182,9 +203,11 @@ def judge(problem, rival, theirs, ours_all, ours_one, judged):
         f"columns, gap {GOAL:g}: at least {least:g} times faster than {rival.label} "
         f"({rival.words()}{once})", at_least=least).judge(
             {"theirs s": theirs, "ours s": ours_all, "one thread s": ours_one},
-            measure.quotients(theirs, ours_all), rows=problem.rows, columns=problem.columns,
-            gap=rival.gap, tolerance=rival.tolerance,
-            one_thread=statistics.median(measure.quotients(theirs, ours_one)))
+            measure.quotients(theirs, ours_all), rows=problem.rows, features=problem.columns,
+            gap=rival.gap if rival.gap < 1 else None, tolerance=rival.tolerance,
+            one_thread=statistics.median(measure.quotients(theirs, ours_one)),
+            path_alone=statistics.median(rival.paths) / statistics.median(ours_all))
+    print(f"  their path alone {statistics.median(rival.paths):.4g} s")
 
 
 PROBLEMS = {

@@ -1,9 +1,10 @@
 # glmnet_peer.R FOLDER -- glmnet for claim_lasso.py; jobs: TYPE THRESH [FILE]
 #
 # FOLDER is what lasso_problem.Problem.write has left; TYPE is naive, covariance (how the square
-# loss is updated) or binomial. A job fits the whole path and answers with its seconds; with FILE
-# the coefficients (columns x lambdas, by columns) are written there, outside the clock. An empty
-# line asks for the version.
+# loss is updated) or binomial. A job is glmnet() on the matrix as it is; dense columns it
+# standardises by itself. It answers with its seconds, twice: of all, and of the path alone, which
+# is the same here. With FILE the coefficients (columns x lambdas, by columns) are written there,
+# outside the clock. An empty line asks for the version.
 suppressPackageStartupMessages({
   library(Matrix)
   library(glmnet)
@@ -28,10 +29,10 @@ if (facts[3]) {
 
 fit_path <- function(type, thresh) {
   if (type == "binomial") {
-    glmnet(x, y, family = "binomial", lambda = lambda, standardize = FALSE, thresh = thresh,
+    glmnet(x, y, family = "binomial", lambda = lambda, standardize = !facts[3], thresh = thresh,
            maxit = 1e8)
   } else {
-    glmnet(x, y, lambda = lambda, standardize = FALSE, thresh = thresh, maxit = 1e8,
+    glmnet(x, y, lambda = lambda, standardize = !facts[3], thresh = thresh, maxit = 1e8,
            type.gaussian = type)
   }
 }
@@ -55,5 +56,5 @@ while (length(line <- readLines(jobs, n = 1)) > 0) {
     }
     close(out)
   }
-  cat(sprintf("%.9f\n", seconds))
+  cat(sprintf("%.9f %.9f\n", seconds, seconds))
 }

@@ -1,12 +1,14 @@
 """Peers of claim_lasso.py that are called from Python: scikit-learn, celer, skglm.
 
-    lasso_peer.py FOLDER      jobs: TOOL TOLERANCE [FILE]
+    lasso_peer.py FOLDER [TOOL...]      jobs: TOOL TOLERANCE [FILE]
 
-FOLDER is what lasso_problem.Problem.write has left. A job fits the whole path and answers with its
-seconds; with FILE the coefficients (columns x lambdas, by columns) are written there, outside the
-clock, and dual points, where the tool has them, into FILE.dual. An empty line lists the tools that
-are here, with their versions. The path starts from data in memory, arranged as the tool wants
-them; centring, where the tool leaves it to the caller, is within the clock, compiling is not."""
+FOLDER is what lasso_problem.Problem.write has left. The job is the whole way from the matrix as it
+is (by rows) to the path: standardised columns (dense matrices), centred targets, the order that
+the tool works with, the path. It answers with two times: that of all, and that of the path alone.
+With FILE the coefficients (columns x lambdas, by columns, in the units of the matrix) are written
+there, outside the clock, and dual points, where the tool has them, into FILE.dual. An empty line
+lists the tools that are here, with their versions. What the TOOLs compile they compile before the
+first job."""
 import importlib
 import json
 import os
@@ -25,34 +27,38 @@ class Data:
         with open(os.path.join(folder, "facts.json"), encoding="ascii") as file:
             self.__dict__ |= json.load(file)
         read = lambda name, kind="f8": numpy.fromfile(os.path.join(folder, name), kind)
-        self.y, self.lambdas = read("y"), read("lambda")
+        self.target, self.lambdas = read("y"), read("lambda")
         if self.sparse:
-            self.x = scipy.sparse.csc_matrix((read("value"), read("row", "i4"),
-                                              read("start", "i4")), (self.rows, self.columns))
+            self.raw = scipy.sparse.csc_matrix((read("value"), read("row", "i4"), read(
+                "start", "i4")), (self.rows, self.columns)).tocsr()
         else:
-            self.x = read("x").reshape(self.columns, self.rows).T
+            self.raw = numpy.ascontiguousarray(read("x").reshape(self.columns, self.rows).T)
         # everyone else has half of the square
         self.alphas = self.lambdas / 2 if self.loss == "square" else self.lambdas
         self.alphas = numpy.ascontiguousarray(self.alphas)
 
-    def centred(self):
-        """What a path without an intercept needs to have one: arguments x, y and offsets."""
-        y = self.y - self.y.mean()
-        mean = numpy.asarray(self.x.mean(0)).ravel()
+    def prepare(self):
+        """x, y and, for paths without an intercept, what stands for the means of sparse columns."""
+        self.offsets = {}
         if self.sparse:
-            return self.x, y, {"X_offset": mean, "X_scale": numpy.ones(self.columns)}
-        return self.x - mean, y, {}
-
-    def row_groups(self):
-        return [list(range(j, j + self.group)) for j in range(0, self.columns, self.group)]
+            self.x, self.scales = self.raw.tocsc(), numpy.ones(self.columns)
+            if self.loss == "square":
+                self.offsets = {"X_offset": numpy.asarray(self.x.mean(0)).ravel(),
+                                "X_scale": numpy.ones(self.columns)}
+        else:
+            from sklearn.preprocessing import StandardScaler
+            scaler = StandardScaler()
+            self.x = numpy.asfortranarray(scaler.fit_transform(self.raw))
+            self.scales = scaler.scale_
+        self.y = self.target - self.target.mean() if self.loss == "square" else self.target
 
 
 def sklearn_path(data, tolerance):
     if data.loss == "logistic":
         return sklearn_logistic(data, tolerance)
     from sklearn.linear_model import lasso_path
-    x, y, offsets = data.centred()
-    return lasso_path(x, y, alphas=data.alphas, tol=tolerance, max_iter=1000000, **offsets)[1]
+    return lasso_path(data.x, data.y, alphas=data.alphas, tol=tolerance, max_iter=1000000,
+                      **data.offsets)[1]
 
 
 def sklearn_logistic(data, tolerance):
@@ -72,17 +78,17 @@ def celer_path(data, tolerance):
     if data.loss == "logistic":         # has no intercept: the easier problem without one
         return path(data.x, data.y, "logreg", alphas=data.alphas * data.rows, use_PN=True,
                     **settings)[1::2]
-    x, y, offsets = data.centred()
     if data.group > 1:
         weights = numpy.full(data.columns // data.group, numpy.sqrt(data.group))
-        return path(x, y, "grouplasso", alphas=data.alphas, groups=data.group, weights=weights,
-                    **settings)[1::2]
-    return path(x, y, "lasso", alphas=data.alphas, prune=1, **settings, **offsets)[1::2]
+        return path(data.x, data.y, "grouplasso", alphas=data.alphas, groups=data.group,
+                    weights=weights, **settings)[1::2]
+    return path(data.x, data.y, "lasso", alphas=data.alphas, prune=1, **settings,
+                **data.offsets)[1::2]
 
 
 def skglm_path(data, tolerance):
     """skglm stops on the largest violation of a condition: tolerance is that, over the largest
-    alpha."""
+    alpha. Where all columns are centred no intercept is needed."""
     from skglm.datafits import Logistic, Quadratic
     from skglm.penalties import L1
     from skglm.solvers import AndersonCD, ProxNewton
@@ -91,10 +97,11 @@ def skglm_path(data, tolerance):
         return skglm_groups(data, tolerance)
     if data.loss == "logistic":
         solver = ProxNewton(max_iter=1000, max_pn_iter=1000, tol=tolerance, fit_intercept=True)
-        return skglm_steps(data, solver, skglm_compiled(Logistic), skglm_compiled(L1, data.alphas[0]))
-    solver = AndersonCD(max_iter=1000, max_epochs=100000, tol=tolerance, fit_intercept=True)
-    return solver.path(data.x, data.y, skglm_compiled(Quadratic),
-                       skglm_compiled(L1, data.alphas[0]), alphas=data.alphas)[1][:-1]
+        return skglm_steps(data, solver, skglm_compiled(Logistic),
+                           skglm_compiled(L1, data.alphas[0]))
+    solver = AndersonCD(max_iter=1000, max_epochs=100000, tol=tolerance, fit_intercept=data.sparse)
+    return solver.path(data.x, data.y, skglm_compiled(Quadratic), skglm_compiled(
+        L1, data.alphas[0]), alphas=data.alphas)[1][:data.columns]
 
 
 def skglm_groups(data, tolerance):
@@ -105,18 +112,19 @@ def skglm_groups(data, tolerance):
     places, pointers = grp_converter(data.group, data.columns)
     weights = numpy.full(data.columns // data.group, numpy.sqrt(data.group))
     penalty = skglm_compiled(WeightedGroupL2, data.alphas[0], weights, pointers, places)
-    solver = GroupBCD(max_iter=1000, max_epochs=100000, tol=tolerance, fit_intercept=True)
+    solver = GroupBCD(max_iter=1000, max_epochs=100000, tol=tolerance, fit_intercept=False)
     return skglm_steps(data, solver, skglm_compiled(QuadraticGroup, pointers, places), penalty)
 
 
 def skglm_steps(data, solver, datafit, penalty):
     """A path of warm starts for the solvers that have none of their own."""
-    w, fit, beta = numpy.zeros(data.columns + 1), numpy.zeros(data.rows), []
+    p, beta = data.columns, []
+    w, fit = numpy.zeros(p + solver.fit_intercept), numpy.zeros(data.rows)
     for alpha in data.alphas:
         penalty.alpha = alpha
         w = solver.solve(data.x, data.y, datafit, penalty, w, fit)[0]
-        fit = numpy.asarray(data.x @ w[:-1]) + w[-1]
-        beta.append(w[:-1].copy())
+        fit = data.x @ w[:p] + (w[p] if solver.fit_intercept else 0)
+        beta.append(w[:p].copy())
     return numpy.array(beta).T
 
 
@@ -140,33 +148,39 @@ def present():
     return found
 
 
-def write(answer, lambdas, path):
+def write(answer, data, path):
     """Coefficients alone, or with the dual points theta of celer: |x_j'theta| <= 1."""
     beta, theta = answer if isinstance(answer, tuple) else (answer, None)
-    numpy.ascontiguousarray(beta.T).tofile(path)
+    numpy.ascontiguousarray(beta.T / data.scales).tofile(path)
     if theta is not None:
-        (theta * lambdas[:, None]).tofile(path + ".dual")
+        (theta * data.lambdas[:, None]).tofile(path + ".dual")
+
+
+def compile_now(tool, data):
+    """Two lambdas are enough for that."""
+    whole, data.alphas = data.alphas, data.alphas[:2]
+    TOOLS[tool][1](data, 1e-3)
+    data.alphas = whole
 
 
 def main():
-    data, warm = Data(sys.argv[1]), set()
+    data = Data(sys.argv[1])
+    data.prepare()
+    for tool in sys.argv[2:]:
+        compile_now(tool, data)
     for line in sys.stdin:
         words = line.split()
         if not words:
             print(json.dumps(present()), flush=True)
             continue
-        fit = TOOLS[words[0]][1]
-        if words[0] not in warm:            # compiles; two lambdas are enough for that
-            warm.add(words[0])
-            whole, data.alphas = data.alphas, data.alphas[:2]
-            fit(data, 1e-3)
-            data.alphas = whole
         start = time.perf_counter()
-        answer = fit(data, float(words[1]))
-        seconds = time.perf_counter() - start
+        data.prepare()
+        ready = time.perf_counter()
+        answer = TOOLS[words[0]][1](data, float(words[1]))
+        end = time.perf_counter()
         if len(words) > 2:
-            write(answer, data.lambdas, words[2])
-        print(f"{seconds:.9f}", flush=True)
+            write(answer, data, words[2])
+        print(f"{end - start:.9f} {end - ready:.9f}", flush=True)
 
 
 main()

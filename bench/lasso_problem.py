@@ -3,8 +3,10 @@
     minimise over beta, b    mean_i loss(y_i, x_i.beta + b) + lambda sum_g a_g ||beta_g||
 
 with the square r^2 or the logistic loss; a group of one column is the lasso, a_g is the root of
-the group's size. A problem is written into a folder as bare float64 and int32 arrays, for programs
-in any language, and as a file that fenchel reads (npy or svmlight).
+the group's size. Columns of dense matrices have means and scales of their own, and beta belongs to
+the standardised ones (mean 0, mean square 1); sparse ones are taken as they are. A problem is
+written into a folder as bare float64 and int32 arrays, for programs in any language, and as a file
+that fenchel reads (npy or svmlight).
 
 The gap is measured in one way for everybody, from the coefficients: the best intercept for them,
 and as the dual point the residual (the slope of the loss), scaled until it is feasible. Of a tool
@@ -20,11 +22,15 @@ LAMBDAS = 100
 
 
 class Problem:
-    """x: an array by columns or a CSC matrix; y: numbers, or -1 and 1; groups: columns each."""
+    """raw: a matrix by rows, or a CSR one; y: numbers, or -1 and 1; group: columns in each."""
 
-    def __init__(self, name, x, y, ratio, loss="square", group=1):
-        self.name, self.x, self.y, self.loss, self.group = name, x, y, loss, group
-        self.rows, self.columns = x.shape
+    def __init__(self, name, raw, y, ratio, loss="square", group=1):
+        self.name, self.raw, self.y, self.loss, self.group = name, raw, y, loss, group
+        self.rows, self.columns = raw.shape
+        self.sparse = scipy.sparse.issparse(raw)
+        self.scales = numpy.ones(self.columns) if self.sparse else raw.std(0)
+        self.x = raw.tocsc() if self.sparse else numpy.asfortranarray(
+            (raw - raw.mean(0)) / self.scales)
         slope, self.null = self.slope(numpy.zeros((self.rows, 1)))
         self.top = self.dual_norm(slope)[0]
         self.lambdas = self.top * numpy.geomspace(1, ratio, LAMBDAS)
@@ -57,8 +63,9 @@ class Problem:
         return self.norms(numpy.asarray(self.x.T @ u)).max(0) / numpy.sqrt(self.group)
 
     def gaps(self, beta, points=None, bias=True):
-        """Relative gaps of one answer for every lambda: beta is columns x LAMBDAS, points (rows x
-        LAMBDAS, or None) are dual points, feasible for them."""
+        """Relative gaps of one answer for every lambda: beta (columns x LAMBDAS) in the units of
+        the raw columns, points (rows x LAMBDAS, or None) are dual points, feasible for them."""
+        beta = beta * self.scales[:, None]
         used = numpy.flatnonzero(beta.any(1))
         slope, loss = self.slope(numpy.asarray(self.x[:, used] @ beta[used]), bias)
         primal = loss + self.lambdas * numpy.sqrt(self.group) * self.norms(beta).sum(0)
@@ -80,36 +87,35 @@ class Problem:
         return (self.norms(beta) != 0).sum(0)
 
     def write(self, folder):
-        os.makedirs(folder, exist_ok=True)
-        sparse = scipy.sparse.issparse(self.x)
+        """Leaves everybody's files there and returns the path of ours."""
         facts = {"rows": self.rows, "columns": self.columns, "loss": self.loss,
-                 "group": self.group, "sparse": int(sparse)}
+                 "group": self.group, "sparse": self.sparse}
         with open(os.path.join(folder, "facts.json"), "w", encoding="ascii") as out:
             json.dump(facts, out)
         numpy.savetxt(os.path.join(folder, "facts.txt"),    # for R, which has no JSON
-                      [self.rows, self.columns, sparse, self.loss == "logistic"], fmt="%d")
+                      [self.rows, self.columns, self.sparse, self.loss == "logistic"], fmt="%d")
         arrays = {"y": self.y, "lambda": self.lambdas}
-        if sparse:
+        if self.sparse:
             arrays |= {"value": self.x.data, "row": self.x.indices.astype("i4"),
                        "start": self.x.indptr.astype("i4")}
         else:
-            arrays["x"] = self.x.T          # C order of the transpose: by columns
+            arrays["x"] = self.raw.T          # bare arrays are by columns
         for name, array in arrays.items():
-            array.tofile(os.path.join(folder, name))
+            numpy.ascontiguousarray(array).tofile(os.path.join(folder, name))
         return self.write_ours(folder)
 
     def write_ours(self, folder):
-        if not scipy.sparse.issparse(self.x):
+        if not self.sparse:
             path = os.path.join(folder, "ours.npy")
-            numpy.save(path, numpy.column_stack([self.x, self.y]))
+            numpy.save(path, numpy.column_stack([self.raw, self.y]))
             return path
-        path, rows = os.path.join(folder, "ours.svm"), self.x.tocsr()
+        path = os.path.join(folder, "ours.svm")
         with open(path, "w", encoding="ascii") as out:
             for i in range(self.rows):
-                part = slice(rows.indptr[i], rows.indptr[i + 1])
+                part = slice(self.raw.indptr[i], self.raw.indptr[i + 1])
                 out.write(f"{self.y[i]!r} " + " ".join(
-                    f"{j + 1}:{v!r}" for j, v in zip(rows.indices[part].tolist(),
-                                                     rows.data[part].tolist())) + "\n")
+                    f"{j + 1}:{v!r}" for j, v in zip(self.raw.indices[part].tolist(),
+                                                     self.raw.data[part].tolist())) + "\n")
         return path
 
 
@@ -139,10 +145,17 @@ def neighbours(random, rows, columns, correlation=0.6):
     return x
 
 
+def measured(random, x):
+    """The same columns in units of their own."""
+    units = random.lognormal(0, 1, x.shape[1])
+    return numpy.ascontiguousarray((x + random.standard_normal(x.shape[1])) * units)
+
+
 def dense(name, rows, columns, ratio, nonzero=50, seed=1):
     random = numpy.random.default_rng(seed)
     x = neighbours(random, rows, columns)
-    return Problem(name, x, observe(random, x @ truth(random, columns, nonzero)), ratio)
+    y = observe(random, x @ truth(random, columns, nonzero))
+    return Problem(name, measured(random, x), y, ratio)
 
 
 def words(name, rows=20000, columns=100000, entries=50, ratio=1e-2, nonzero=300, seed=1):
@@ -156,8 +169,9 @@ def words(name, rows=20000, columns=100000, entries=50, ratio=1e-2, nonzero=300,
     row, column = place // columns, place % columns
     values = times * numpy.log(rows / numpy.bincount(column, minlength=columns)[column])
     values = values / numpy.sqrt(numpy.bincount(row, values ** 2))[row]
-    x = scipy.sparse.csc_matrix((values, (row, column)), (rows, columns))
-    return Problem(name, x, observe(random, x @ truth(random, columns, nonzero, columns // 20)), ratio)
+    x = scipy.sparse.csr_matrix((values, (row, column)), (rows, columns))
+    beta = truth(random, columns, nonzero, columns // 20)       # among those often met
+    return Problem(name, x, observe(random, x @ beta), ratio)
 
 
 def classes(name, rows=2000, columns=5000, ratio=1e-2, nonzero=50, seed=1):
@@ -166,7 +180,7 @@ def classes(name, rows=2000, columns=5000, ratio=1e-2, nonzero=50, seed=1):
     signal = x @ truth(random, columns, nonzero)
     chance = 1 / (1 + numpy.exp(-3 * signal / signal.std()))
     y = numpy.where(random.random(rows) < chance, 1.0, -1.0)
-    return Problem(name, x, y, ratio, loss="logistic")
+    return Problem(name, measured(random, x), y, ratio, loss="logistic")
 
 
 def groups(name, rows=1000, columns=5000, group=10, ratio=1e-2, nonzero=10, seed=1):
@@ -174,4 +188,5 @@ def groups(name, rows=1000, columns=5000, group=10, ratio=1e-2, nonzero=10, seed
     x = neighbours(random, rows, columns)
     beta = numpy.repeat(truth(random, columns // group, nonzero) != 0, group)
     beta = beta * random.standard_normal(columns)
-    return Problem(name, x, observe(random, x @ beta), ratio, group=group)
+    y = observe(random, x @ beta)
+    return Problem(name, measured(random, x), y, ratio, group=group)
