@@ -77,6 +77,10 @@ fen_status fenp_claim_project(const fenp_claim *c, const fenp_matrix *x, const i
                               int64_t count, double *u, double *left, int *within,
                               fen_error *err);
 
+/* What rounding may make of x_j'u: u_i is a difference of numbers of the size of others, so that
+ * its own is no measure (one that must be 0 is nothing but rounding). */
+double     fenp_claim_rounding(const fenp_claim *c, const double *u, const double *column);
+
 /* ---- certify_linear.c: fenp_certify for penalties on coefficients ---- */
 fen_status fenp_certify_linear(const fen_model *model, const fenp_sample *sample,
                                fen_certificate *out, const fenp_task *task, fen_error *err);

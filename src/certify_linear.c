@@ -16,7 +16,6 @@
  *   leaves of x_j'u, or puts ||x_g'u|| above its bound by, is taken off D, times |beta_j|.
  * Accuracy: sums run in long double.
  * Cost: one product with X and one with X', and QR of the columns without a penalty. */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -114,15 +113,11 @@ static int64_t list_columns(const claim *c, int64_t k)
     return count;
 }
 
-/* What rounding may make of x_j'u, j in copy k: that of a u whose last digits are anything. */
+/* What rounding may make of x_j'u in copy k. */
 static fen_status rounding_of(const claim *c, int64_t k, int64_t j, double *out, fen_error *err)
 {
-    const double *u = c->u + k * c->n;
     const fen_status status = fenp_matrix_column(&c->x, j, c->column, err);
-    long double size = 0.0L;
-    for (int64_t i = 0; status == FEN_OK && i < c->n; i++)
-        size += fabsl((long double)c->column[i] * u[i]);
-    *out = (double)(64.0L * DBL_EPSILON * size);
+    *out = status == FEN_OK ? fenp_claim_rounding(&c->one[k], c->u + k * c->n, c->column) : 0.0;
     return status;
 }
 

@@ -13,7 +13,7 @@
  *   is to them. Steps beyond an end are cut there and the rest is tried again, a few times.
  * Special cases: an intercept alone that cannot be had this way (all u_i at ends) is had by a
  *   common shift inside the boxes (certify_feasible.c). No columns: u is cut into its boxes.
- * Accuracy: |x_j'u| within some roundings of sum_i |x_ij u_i|.
+ * Accuracy: |x_j'u| within some roundings of sum_i w_i |x_ij| max |z|.
  * Cost: count columns of n numbers; n count^2 per round, most often one. */
 #include <float.h>
 #include <limits.h>
@@ -64,19 +64,28 @@ static double room_of(const fenp_claim *c, int64_t i, double u)
     return fmax(fmin(u - c->w[i] * low, c->w[i] * high - u), 0.0);
 }
 
+double fenp_claim_rounding(const fenp_claim *c, const double *u, const double *column)
+{
+    double largest = 0.0;
+    long double sum = 0.0L;
+    for (int64_t i = 0; i < c->n; i++)
+        if (c->w[i] > 0.0) {
+            largest = fmax(largest, fabs(u[i] / c->w[i]));
+            sum += fabsl((long double)c->w[i] * column[i]);
+        }
+    return (double)(64.0L * DBL_EPSILON * largest * sum);
+}
+
 /* s = A'u. Is it 0 but for rounding errors? */
 static int satisfied(const desk *d, const double *u)
 {
     int all = 1;
     for (int64_t j = 0; j < d->count; j++) {
         const double *column = d->a + j * d->n;
-        long double sum = 0.0L, size = 0.0L;
-        for (int64_t i = 0; i < d->n; i++) {
-            const long double term = (long double)column[i] * u[i];
-            sum += term, size += fabsl(term);
-        }
+        long double sum = 0.0L;
+        for (int64_t i = 0; i < d->n; i++) sum += (long double)column[i] * u[i];
         d->s[j] = (double)sum;
-        all &= fabsl(sum) <= 64.0L * DBL_EPSILON * size;
+        all &= fabs(d->s[j]) <= fenp_claim_rounding(d->c, u, column);
     }
     return all;
 }

@@ -655,6 +655,32 @@ static void test_dependent_columns(void **unused)
     fenp_sample_free(s);
 }
 
+/* A column of one row (the indicator of a gap) without a penalty: that u_i must be 0, and is but
+ * for the last digits of the others. */
+static void test_column_of_one_row(void **unused)
+{
+    (void)unused;
+    const char *const losses[] = { "square", "huber", "absolute" };
+    for (int l = 0; l < 3; l++) {
+        fenp_sample *s = make_sample(5, 1, 1);
+        fen_model *m = make_model(s, "none", 1.0, 0.0, 1);
+        fen_certificate c;
+        m->loss = fenp_find_loss(losses[l]), m->output[0].par = 10.0;
+        for (int64_t i = 0; i < 5; i++) s->x[i] = i == 2 ? 3.0 : 0.0;
+        for (int64_t i = 0; i < 5; i++) s->y[i] = i == 2 ? 50.0 : 1.0 + (double)(i > 2);
+        m->offset[0] = 1.5, m->weights[0] = 48.5 / 3.0;
+        for (int64_t i = 0; i < 5; i++) {
+            const double r = s->y[i] - m->offset[0];
+            m->dual[i] = i == 2 ? 1e-17 : (l == 0 ? 2.0 : l == 1 ? 1.0 : 1.0 / fabs(r)) * r / 5.0;
+        }
+        certify(m, s, &c);
+        assert_true(c.primal > 0.0);
+        assert_optimal(&c);
+        fen_model_free(m);
+        fenp_sample_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -662,7 +688,7 @@ int main(void)
         cmocka_unit_test(test_targets_together),  cmocka_unit_test(test_optima_by_construction),
         cmocka_unit_test(test_weak_duality),      cmocka_unit_test(test_kernel_matrix),
         cmocka_unit_test(test_one_row),           cmocka_unit_test(test_interpolation),
-        cmocka_unit_test(test_dependent_columns),
+        cmocka_unit_test(test_dependent_columns), cmocka_unit_test(test_column_of_one_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
