@@ -59,7 +59,7 @@ static void print_target(const fen_model *model, int64_t t, const fen_certificat
     print_row("gap", stored.gap, now->gap);
     print_row("relative gap", stored.relative_gap, now->relative_gap);
     print_row("training loss", stored.mean_loss, now->mean_loss);
-    print_row("norm of f", stored.norm, now->norm);
+    print_row("norm", stored.norm, now->norm);
     print_row("stationarity", stored.stationarity, now->stationarity);
 }
 

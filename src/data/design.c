@@ -20,7 +20,7 @@
 
 enum { LANES = 8, AT_ONCE = 4 };
 enum { TILE = 512 };       /* rows of f, by the thread that has them                  */
-enum { ENOUGH = 1 << 15 }; /* multiplications that are worth a second thread          */
+enum { ENOUGH = 1 << 18 }; /* multiplications that are worth a second thread          */
 
 /* never an argument: how such a vector would be passed depends on the processor */
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));

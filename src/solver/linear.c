@@ -19,9 +19,10 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/threads.h"
 #include "loss/traits.h"
 
-enum { ROUNDS = 100, LEAST_BATCH = 32 };
+enum { ROUNDS = 100, LEAST_BATCH = 32, ENOUGH_FOR_TWO = 1 << 19 };
 enum { WHOLE_MOST = 3000, GRAM_MOST = 3000, GRAM_MOST_THIN = 300 }; /* coefficients */
 static const double MIX_FLOOR = 1e-3;                               /* for lambda_max */
 static const double NULL_GAP = 1e-9; /* of the model without penalised columns */
@@ -301,8 +302,15 @@ static fen_status solve_null(fenp_linear_state *s, const fenp_task *task, fen_er
     return FEN_OK;
 }
 
-fen_status fenp_linear_begin(const fenp_linear *problem, fenp_linear_state **out,
-                             const fenp_task *task, fen_error *err)
+/* One thread for designs that a second one would wait for longer than it works. */
+static int narrow(const fenp_design *x)
+{
+    const int64_t entries = x->dense ? x->n * x->p : x->start[x->p];
+    return entries < ENOUGH_FOR_TWO ? fenp_threads_narrow(0) : 0;
+}
+
+static fen_status begin(const fenp_linear *problem, fenp_linear_state **out, const fenp_task *task,
+                        fen_error *err)
 {
     const fenp_design *x = problem->x;
     fenp_linear_state *s = fenp_new_zeroed(1, sizeof *s);
@@ -323,6 +331,15 @@ fen_status fenp_linear_begin(const fenp_linear *problem, fenp_linear_state **out
         *out = s;
     else
         fenp_linear_end(s);
+    return status;
+}
+
+fen_status fenp_linear_begin(const fenp_linear *problem, fenp_linear_state **out,
+                             const fenp_task *task, fen_error *err)
+{
+    const int narrowed = narrow(problem->x);
+    const fen_status status = begin(problem, out, task, err);
+    fenp_threads_widen(narrowed);
     return status;
 }
 
@@ -379,8 +396,8 @@ static void hand_over(fenp_linear_state *s, fenp_linear_point *point)
                                   : fenp_linear_engines[0];
 }
 
-fen_status fenp_linear_solve(fenp_linear_state *s, double gap, fenp_linear_point *point,
-                             const fenp_task *task, fen_error *err)
+static fen_status solve(fenp_linear_state *s, double gap, fenp_linear_point *point,
+                        const fenp_task *task, fen_error *err)
 {
     static const double STRIDE = 0.6, ROUGH = 1e-2;
     const double lambda = point->lambda;
@@ -399,6 +416,15 @@ fen_status fenp_linear_solve(fenp_linear_state *s, double gap, fenp_linear_point
         judge(s, lambda, point);
     }
     hand_over(s, point);
+    return status;
+}
+
+fen_status fenp_linear_solve(fenp_linear_state *s, double gap, fenp_linear_point *point,
+                             const fenp_task *task, fen_error *err)
+{
+    const int narrowed = narrow(s->q.x);
+    const fen_status status = solve(s, gap, point, task, err);
+    fenp_threads_widen(narrowed);
     return status;
 }
 
