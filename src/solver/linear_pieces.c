@@ -55,8 +55,7 @@ static int64_t fill(const fenp_linear_state *s, tableau *f)
         fill_column(s, k, f->x + k * s->rows);
         f->d[k] = p->d[k], f->beta[k] = p->beta[k];
     }
-    memcpy(f->start, p->start, (size_t)groups * sizeof *f->start);
-    memcpy(f->l, p->l, (size_t)groups * sizeof *f->l);
+    for (int64_t g = 0; g < groups; g++) f->start[g] = p->start[g], f->l[g] = p->l[g];
     for (int64_t k = own; k < f->k; k++) {
         for (int64_t i = 0; i < n; i++) f->x[k * s->rows + (k - own) * n + i] = 1.0;
         f->beta[k] = s->b[k - own], f->d[k] = 0.0;
@@ -122,7 +121,7 @@ fen_status fenp_linear_pieces(fenp_linear_state *s, double lambda, double goal,
                                   .nonnegative = s->q.nonnegative,
                                   .unbounded = s->q.bias ? s->q.x->copies : 0 };
         status = fenp_interior_solve(&q, goal, f.beta, s->u, &gap, task, err);
-        memcpy(p->beta, f.beta, (size_t)own * sizeof *p->beta);
+        if (own > 0) memcpy(p->beta, f.beta, (size_t)own * sizeof *p->beta);
         if (s->q.bias) memcpy(s->b, f.beta + own, (size_t)(f.k - own) * sizeof *s->b);
     }
     free(f.x), free(f.start);

@@ -82,9 +82,9 @@ static void refresh(fenp_linear_state *s)
 {
     fenp_pool *p = &s->pool;
     const int k = (int)(p->size * s->q.x->copies);
+    if (k == 0) return;
     memcpy(p->g, p->a, (size_t)k * sizeof *p->g);
-    if (k > 0)
-        cblas_dsymv(CblasColMajor, CblasUpper, k, 1.0, p->h, (int)p->ld, p->beta, 1, -1.0, p->g, 1);
+    cblas_dsymv(CblasColMajor, CblasUpper, k, 1.0, p->h, (int)p->ld, p->beta, 1, -1.0, p->g, 1);
 }
 
 /* Distance of the pool from its optimum, in units of l. */
