@@ -30,18 +30,19 @@ typedef struct claim {
     const fen_model *m;
     fenp_matrix x;
     int64_t copies, n, p;
-    fenp_claim *one;    /* copies                                                       */
-    double *w, *f, *u;  /* copies x n                                                   */
-    double *z;          /* likewise: u / w, inside the boxes                            */
-    double *beta, *g;   /* copies x p: coefficients, X'u                                */
-    double *pull;       /* groups: ||x_g'u||, of its positive part where beta >= 0      */
-    int64_t *columns;   /* p + 1 that u must be orthogonal to                           */
-    double *left;       /* of them: |x_j'u|                                             */
-    double *column;     /* n, work                                                      */
-    double remainder;   /* sum of |beta_j x_j'u| over them, and of |beta_g| times what
+    fenp_claim *one;         /* copies                                                       */
+    double *w, *f, *u;       /* copies x n                                                   */
+    double *z;               /* likewise: u / w, inside the boxes                            */
+    double *beta, *g;        /* copies x p: coefficients, X'u                                */
+    double *pull;            /* groups: ||x_g'u||, of its positive part where beta >= 0      */
+    int64_t *columns;        /* p + 1 that u must be orthogonal to                           */
+    double *left;            /* of them: |x_j'u|                                             */
+    double *column;          /* n, work                                                      */
+    double remainder;        /* sum of |beta_j x_j'u| over them, and of |beta_g| times what
                            ||x_g'u|| is above a bound by rounding                       */
-    int feasible;       /* u is; else u = 0 is meant                                    */
-    const double *dual; /* copies x n: u as stored                                      */
+    double strongest, noise; /* largest ||x_g'u|| under a penalty, and its rounding   */
+    int feasible;            /* u is; else u = 0 is meant                                    */
+    const double *dual;      /* copies x n: u as stored                                      */
 } claim;
 
 /* ---- groups ------------------------------------------------------------------------------ */
@@ -194,27 +195,40 @@ static double dual_value(const void *state, double t)
     return (double)sum;
 }
 
+/* Of ||x_g'u||. */
+static fen_status group_rounding(const claim *c, int64_t g, double *out, fen_error *err)
+{
+    const fenp_groups *groups = &c->m->groups;
+    fen_status status = FEN_OK;
+    long double square = 0.0L;
+    for (int64_t i = 0; status == FEN_OK && i < size_of(groups, g); i++) {
+        const int64_t j = member_of(groups, g, i);
+        double rounding;
+        status = rounding_of(c, j / c->p, j % c->p, &rounding, err);
+        square += (long double)rounding * rounding;
+    }
+    *out = (double)sqrtl(square);
+    return status;
+}
+
 /* ||x_g'u||. What is above its bound by rounding is put on it: where lambda is tiny beside u,
  * shrinking u for the sake of rounding errors would shrink D to nothing. */
 static fen_status find_pulls(claim *c, fen_error *err)
 {
     const fen_model *m = c->m;
-    const fenp_groups *groups = &m->groups;
     fen_status status = FEN_OK;
-    for (int64_t g = 0; status == FEN_OK && g < groups->count; g++) {
-        const double bound = m->lambda * weight_of(m, g);
-        long double square = 0.0L;
-        c->pull[g] = norm_of(groups, g, c->g, m->nonnegative);
-        if (!is_bounded(m) || weight_of(m, g) == 0.0 || c->pull[g] <= bound) continue;
-        for (int64_t i = 0; status == FEN_OK && i < size_of(groups, g); i++) {
-            const int64_t j = member_of(groups, g, i);
-            double rounding;
-            status = rounding_of(c, j / c->p, j % c->p, &rounding, err);
-            square += (long double)rounding * rounding;
-        }
-        if (c->pull[g] - bound > (double)sqrtl(square)) continue;
-        c->remainder += (c->pull[g] - bound) * norm_of(groups, g, c->beta, 0);
-        c->pull[g] = bound;
+    c->noise = c->strongest = 0.0;
+    for (int64_t g = 0; status == FEN_OK && g < m->groups.count; g++) {
+        const double weight = weight_of(m, g), pull = norm_of(&m->groups, g, c->g, m->nonnegative);
+        const double above = is_bounded(m) ? pull - m->lambda * weight : 0.0;
+        double rounding = 0.0;
+        c->pull[g] = pull;
+        if (weight == 0.0 || (pull <= c->strongest && above <= 0.0)) continue;
+        status = group_rounding(c, g, &rounding, err);
+        if (pull > c->strongest) c->strongest = pull, c->noise = rounding;
+        if (above <= 0.0 || above > rounding) continue;
+        c->remainder += above * norm_of(&m->groups, g, c->beta, 0);
+        c->pull[g] = m->lambda * weight;
     }
     return status;
 }
@@ -258,18 +272,16 @@ static double group_distance(const claim *c, int64_t g, double step)
     return (double)sqrtl(off);
 }
 
-/* The largest of them over the largest ||beta_g||; the step makes the largest x_g'u as long. */
+/* The largest of them over the largest ||beta_g||; the step makes the largest x_g'u as long, but
+ * its rounding errors no longer than 1e-7 of that. */
 static double mismatch(const claim *c)
 {
     const fen_model *m = c->m;
-    double largest = 0.0, pull = 0.0, worst = 0.0;
-    for (int64_t g = 0; g < m->groups.count; g++) {
-        largest = fmax(largest, norm_of(&m->groups, g, c->beta, 0));
-        if (weight_of(m, g) > 0.0) pull = fmax(pull, norm_of(&m->groups, g, c->g, 0));
-    }
-    if (!(pull > 0.0)) return 0.0; /* no penalty: x_j'u = 0 is seen to elsewhere */
-    const double unit = largest > 0.0 ? largest : 1.0;
+    double largest = 0.0, worst = 0.0;
     for (int64_t g = 0; g < m->groups.count; g++)
+        largest = fmax(largest, norm_of(&m->groups, g, c->beta, 0));
+    const double unit = largest > 0.0 ? largest : 1.0, pull = fmax(c->strongest, 1e7 * c->noise);
+    for (int64_t g = 0; pull > 0.0 && g < m->groups.count; g++)
         worst = fmax(worst, group_distance(c, g, unit / pull));
     return worst / unit;
 }
