@@ -116,25 +116,25 @@ static void offer_beta(fenp_inside *s, const double *beta)
 }
 
 /* The u of the terms; fit is lost. */
-static void offer_u(fenp_inside *s, fen_error *err)
+static void offer_u(fenp_inside *s)
 {
     for (int64_t t = 0; t < s->terms; t++) {
         const double u = fmin(fmax(s->u[t], s->low[t]), s->high[t]);
         s->trial[t % s->n] = t < s->n ? u : s->trial[t - s->n] + u;
     }
-    const double dual = fenp_inside_dual(s, err);
+    const double dual = fenp_inside_dual(s);
     if (!(dual > s->best_dual)) return;
     s->best_dual = dual;
     memcpy(s->best_u, s->trial, (size_t)s->n * sizeof(double));
 }
 
 /* beta = 0, u = 0 and the guess */
-static void offer_simple(fenp_inside *s, const double *guess, fen_error *err)
+static void offer_simple(fenp_inside *s, const double *guess)
 {
     s->best_primal = INFINITY;
     s->best_dual = -INFINITY;
     offer_beta(s, s->beta);
-    offer_u(s, err);
+    offer_u(s);
     memcpy(s->beta, guess, (size_t)s->k * sizeof(double));
     for (int64_t g = 0; g < s->q->groups; g++)
         if (fenp_inside_has_sign(s, g)) s->beta[s->q->start[g]] = fmax(guess[s->q->start[g]], 0.0);
@@ -142,7 +142,7 @@ static void offer_simple(fenp_inside *s, const double *guess, fen_error *err)
 }
 
 /* What the equations lack; offers beta and u. Returns the sum of all products. */
-static double judge(fenp_inside *s, fen_error *err)
+static double judge(fenp_inside *s)
 {
     const int64_t t2 = s->terms;
     long double sum = fenp_cones_product(s, 0.0, 0.0);
@@ -154,7 +154,7 @@ static double judge(fenp_inside *s, fen_error *err)
     for (int64_t j = 0; j < s->k; j++) s->columns[j] -= s->q->d[j] * s->beta[j] + s->s[j];
     for (int64_t i = 0; i < s->pairs; i++) sum += s->x[i] * s->z[i];
     /* many equalities cost as much as an iteration: not before it may be the end */
-    if (s->equalities + s->halves <= FEW || sum < 1e-3 * s->best_primal) offer_u(s, err);
+    if (s->equalities + s->halves <= FEW || sum < 1e-3 * s->best_primal) offer_u(s);
     return (double)sum;
 }
 
@@ -366,7 +366,7 @@ static fen_status run(fenp_inside *s, double goal, const fenp_task *task, fen_er
     fen_status status = FEN_OK;
     double least = INFINITY, fewest = INFINITY, went = 1.0;
     for (int i = 0, idle = 0; status == FEN_OK && i < ITERATIONS; i++) {
-        const double products = judge(s, err), gap = fenp_inside_gap(s);
+        const double products = judge(s), gap = fenp_inside_gap(s);
         const double distance = s->best_primal - s->best_dual;
         const int rounding = isfinite(distance) && products < 1e-4 * distance;
         idle = gap < 0.9 * least || (products < 0.9 * fewest && !rounding) ? 0 : idle + 1;
@@ -390,7 +390,7 @@ fen_status fenp_interior_solve(const fenp_interior *q, double goal, double *beta
     fen_status status = fenp_inside_open(&s, &arena, err);
     if (status != FEN_OK) return status;
     const int narrowed = fenp_threads_narrow(q->n * q->k / FEW);
-    offer_simple(&s, beta, err);
+    offer_simple(&s, beta);
     if (!(fenp_inside_gap(&s) <= goal)) {
         status = fenp_inside_start(&s, goal, task, err);
         if (status == FEN_OK) status = run(&s, goal, task, err);

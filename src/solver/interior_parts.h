@@ -103,7 +103,7 @@ void   fenp_cones_move(fenp_inside *s, double primal);     /* tau               
 /* ---- interior_value.c ---------------------------------------------------------------- */
 double fenp_inside_primal(fenp_inside *s, const double *beta);   /* fit <- X beta          */
 /* Moves trial into the feasible set; minus infinity where that fails. gradient <- X'trial */
-double fenp_inside_dual(fenp_inside *s, fen_error *err);
+double fenp_inside_dual(fenp_inside *s);
 double fenp_inside_gap(const fenp_inside *s);
 /* Zeros in best_beta, while the gap stays what it is or at most goal. */
 void   fenp_inside_zeros(fenp_inside *s, double goal);

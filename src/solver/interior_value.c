@@ -9,7 +9,8 @@
  * Special cases. Rows of weight 0 and rows whose u is one number have no room. beta_j >= 0 with
  * l = d = 0 asks for x_j'u <= 0: columns with more are treated as free ones.
  * Zeros. Coefficients that are small beside the largest, by more than the slack of their
- * constraint is below l, belong at 0: they go there if P does not mind.
+ * constraint is below l, belong at 0: they go there if P does not mind, or does not when the
+ * others take over what they did.
  * Cost. O(n k), and n f^2 for f free columns. */
 #include "solver/interior_parts.h"
 
@@ -103,32 +104,30 @@ static double take(fenp_inside *s)
     return part;
 }
 
-/* row <- R^2 X_F (X_F'R^2 X_F)^-1 right, R = room */
-static fen_status change(fenp_inside *s, fen_error *err)
+/* row <- R^2 X_F (X_F'R^2 X_F)^-1 right, R = room; 0 if it cannot be had */
+static int change(fenp_inside *s)
 {
     for (int64_t i = 0; i < s->n; i++) {
         const double room = room_of(s->q, i, s->trial[i]);
         s->row[i] = room * room;
     }
-    fen_status status = fenp_inside_factor(s, s->row, s->list, s->listed, NULL, err);
-    if (status == FEN_OK && !s->factored) memset(s->right, 0, (size_t)s->k * sizeof(double));
-    if (status == FEN_OK && s->factored)
-        status = fenp_cholesky_solve(s->listed, s->gram, s->k, s->right, 1, err);
-    if (status != FEN_OK) return status;
+    if (fenp_inside_factor(s, s->row, s->list, s->listed, NULL, NULL) != FEN_OK || !s->factored ||
+        fenp_cholesky_solve(s->listed, s->gram, s->k, s->right, 1, NULL) != FEN_OK)
+        return 0;
     memset(s->fit, 0, (size_t)s->n * sizeof(double));
     for (int64_t f = 0; f < s->listed; f++)
         cblas_daxpy((int)s->n, s->right[f], s->q->x + s->list[f] * s->n, 1, s->fit, 1);
     for (int64_t i = 0; i < s->n; i++) s->row[i] *= s->fit[i];
-    return FEN_OK;
+    return 1;
 }
 
 /* Until x_j'trial = 0; one more move when it is there takes out what rounding left. */
-static int balance(fenp_inside *s, fen_error *err)
+static int balance(fenp_inside *s)
 {
     int there = lack(s);
     for (int move = 0, last = 0; s->listed > 0 && move < MOVES && !last; move++) {
         last = there;
-        if (change(s, err) != FEN_OK) return 0;
+        if (!change(s)) return 0;
         take(s);
         there = lack(s);
     }
@@ -162,11 +161,11 @@ static double conjugate(const fenp_inside *s)
     return (double)sum;
 }
 
-double fenp_inside_dual(fenp_inside *s, fen_error *err)
+double fenp_inside_dual(fenp_inside *s)
 {
     const fenp_interior *q = s->q;
     double part = 1.0;
-    if (!balance(s, err)) return -INFINITY;
+    if (!balance(s)) return -INFINITY;
     fenp_inside_transposed(s, s->trial, s->gradient);
     for (int64_t g = 0; g < q->groups; g++) {
         if (!(q->l[g] > 0.0) || fenp_inside_size(s, g) == 0 || q->d[q->start[g]] > 0.0) continue;
@@ -218,17 +217,46 @@ static void without_small(fenp_inside *s, double part)
     }
 }
 
+/* The columns left take over what dbeta lacks of best_beta, in the weights of the last step: rows
+ * that are at a corner stay there. 0 if that cannot be had. */
+static int take_over(fenp_inside *s)
+{
+    for (int64_t j = 0; j < s->k; j++) s->ds[j] = s->best_beta[j] - s->dbeta[j];
+    fenp_inside_times(s, s->ds, s->fit);
+    fenp_inside_gather(s, s->weight, s->row);
+    for (int64_t i = 0; i < s->n; i++) s->fit[i] *= s->row[i];
+    fenp_inside_transposed(s, s->fit, s->columns);
+    s->listed = 0;
+    for (int64_t j = 0; j < s->k; j++)
+        if (s->dbeta[j] != 0.0) s->right[s->listed] = s->columns[j], s->list[s->listed++] = j;
+    if (fenp_inside_factor(s, s->row, s->list, s->listed, NULL, NULL) != FEN_OK || !s->factored ||
+        fenp_cholesky_solve(s->listed, s->gram, s->k, s->right, 1, NULL) != FEN_OK)
+        return 0;
+    for (int64_t f = 0; f < s->listed; f++) s->dbeta[s->list[f]] += s->right[f];
+    for (int64_t g = 0; g < s->q->groups; g++)
+        if (fenp_inside_has_sign(s, g) && s->dbeta[s->q->start[g]] < 0.0) return 0;
+    return 1;
+}
+
+/* Is dbeta as good as it has to be? */
+static int offer_zeros(fenp_inside *s, double limit)
+{
+    const double primal = s->best_primal;
+    s->best_primal = fenp_inside_primal(s, s->dbeta);
+    if (fenp_inside_gap(s) <= limit) {
+        memcpy(s->best_beta, s->dbeta, (size_t)s->k * sizeof(double));
+        return 1;
+    }
+    s->best_primal = primal;
+    return 0;
+}
+
 void fenp_inside_zeros(fenp_inside *s, double goal)
 {
-    const double gap = fenp_inside_gap(s), primal = s->best_primal;
+    const double limit = fmax(fenp_inside_gap(s), goal);
     fenp_inside_transposed(s, s->best_u, s->gradient);
     for (double part = 1.0; part > 1e-9; part *= 1e-2) {
         without_small(s, part);
-        s->best_primal = fenp_inside_primal(s, s->dbeta);
-        if (fenp_inside_gap(s) <= fmax(gap, goal)) {
-            memcpy(s->best_beta, s->dbeta, (size_t)s->k * sizeof(double));
-            return;
-        }
+        if (offer_zeros(s, limit) || (take_over(s) && offer_zeros(s, limit))) return;
     }
-    s->best_primal = primal;
 }
