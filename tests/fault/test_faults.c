@@ -385,6 +385,60 @@ static void quantiles(outcome *o)
     whole_life(o, "train.csv", &opt);
 }
 
+/* Penalties on coefficients: folds along lambdas, all groups in the file. */
+static void lasso(outcome *o)
+{
+    fen_options opt = options();
+    opt.penalty = "l1";
+    opt.feature_weights = "size=2";
+    opt.select = "1se:2";
+    opt.lambda = (fen_values){ FEN_GIVEN, 2, { 1e-2, 1e-1 } };
+    whole_life(o, "train.csv", &opt);
+}
+
+static void joint_groups(outcome *o)
+{
+    fen_options opt = options();
+    opt.penalty = "group:targets";
+    opt.target = "z,y";
+    opt.lambda = fen_value(1e-2);
+    whole_life(o, "two.csv.gz", &opt);
+}
+
+static void least_squares(outcome *o)
+{
+    fen_options opt = options();
+    opt.penalty = "none";
+    whole_life(o, "train.csv", &opt);
+}
+
+static void least_deviations(outcome *o)
+{
+    fen_options opt = options();
+    opt.penalty = "elastic:0.5";
+    opt.loss = "absolute";
+    opt.lambda = fen_value(1e-2);
+    short_life(o, "train.csv", &opt);
+}
+
+static void kernel_lasso(outcome *o)
+{
+    fen_options opt = options();
+    opt.penalty = "l1";
+    opt.kernel = "gaussian";
+    opt.gamma = (fen_values){ FEN_GIVEN, 2, { 0.1, 0.3 } };
+    opt.lambda = fen_value(1e-2);
+    whole_life(o, "train.csv", &opt);
+}
+
+static void sparse_lasso(outcome *o)
+{
+    fen_options opt = options();
+    opt.penalty = "l1";
+    opt.lambda = fen_value(1e-1);
+    whole_life(o, "train.svm", &opt);
+}
+
 static void sparse_rows(outcome *o)
 {
     fen_options opt = options();
@@ -613,6 +667,28 @@ static void test_classes(void **state) { (void)state, survives_all(classes); }
 static void test_two_classes(void **state) { (void)state, survives_all(two_classes); }
 static void test_free_parameter(void **state) { (void)state, survives_all(free_parameter); }
 static void test_quantiles(void **state) { (void)state, survives_all(quantiles); }
+/* Of files the other scenarios say enough. */
+static void test_lasso(void **state) { (void)state, survives(lasso, NO_MEMORY, "memory"); }
+static void test_joint_groups(void **state)
+{
+    (void)state, survives(joint_groups, NO_MEMORY, "memory");
+}
+static void test_least_squares(void **state)
+{
+    (void)state, survives(least_squares, NO_MEMORY, "memory");
+}
+static void test_least_deviations(void **state)
+{
+    (void)state, survives(least_deviations, NO_MEMORY, "memory");
+}
+static void test_kernel_lasso(void **state)
+{
+    (void)state, survives(kernel_lasso, NO_MEMORY, "memory");
+}
+static void test_sparse_lasso(void **state)
+{
+    (void)state, survives(sparse_lasso, NO_MEMORY, "memory");
+}
 static void test_sparse_rows(void **state) { (void)state, survives_all(sparse_rows); }
 static void test_binary_rows(void **state) { (void)state, survives_all(binary_rows); }
 static void test_features(void **state) { (void)state, survives_all(features); }
@@ -694,6 +770,12 @@ int main(void)
         cmocka_unit_test(test_two_classes),
         cmocka_unit_test(test_free_parameter),
         cmocka_unit_test(test_quantiles),
+        cmocka_unit_test(test_lasso),
+        cmocka_unit_test(test_joint_groups),
+        cmocka_unit_test(test_least_squares),
+        cmocka_unit_test(test_least_deviations),
+        cmocka_unit_test(test_kernel_lasso),
+        cmocka_unit_test(test_sparse_lasso),
         cmocka_unit_test(test_sparse_rows),
         cmocka_unit_test(test_binary_rows),
         cmocka_unit_test(test_features),
