@@ -69,6 +69,7 @@ static fen_status build(fenp_prep **prep, const fenp_sample *sample, fenp_settle
                           sizeof m->note);
     m->prep = *prep, *prep = NULL;
     m->hash = sample->hash;
+    snprintf(m->method, sizeof m->method, "constant"); /* until a solver has done something */
     m->selection = chosen->selection, chosen->selection = (fenp_selection){ .kind = "" };
     fenp_note_labels(m, sample);
     if (chosen->cut) fenp_note_cut(m);

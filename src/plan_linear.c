@@ -104,6 +104,17 @@ static double flops_of(const outline *s, int64_t targets)
            (s->expands ? 10.0 * n * n * n : 0.0);
 }
 
+static const char *advice_of(const outline *s)
+{
+    return s->expands ? "take fewer rows or --kernel linear, or raise --memory" : "raise --memory";
+}
+
+fen_status fenp_linear_fits(const fenp_sample *sample, const fenp_settled *settled, fen_error *err)
+{
+    const outline s = draw(sample, settled);
+    return fenp_memory_fits(&settled->o, bytes_of(&s, sample->targets), advice_of(&s), err);
+}
+
 void fenp_plan_linear(const fenp_sample *sample, const fenp_settled *settled, fen_plan *out)
 {
     const fen_options *o = &settled->o;
@@ -115,9 +126,6 @@ void fenp_plan_linear(const fenp_sample *sample, const fenp_settled *settled, fe
     plan.fits = plan.peak_bytes <= plan.limit_bytes;
     name_method(&s, settled, &plan);
     name_selection(&s, o, &plan);
-    if (!plan.fits)
-        snprintf(plan.advice, sizeof plan.advice, "%s",
-                 s.expands ? "take fewer rows or --kernel linear, or raise --memory"
-                           : "raise --memory");
+    if (!plan.fits) snprintf(plan.advice, sizeof plan.advice, "%s", advice_of(&s));
     *out = plan;
 }

@@ -61,17 +61,14 @@ static fen_status find_gamma(const fenp_sample *sample, const fen_options *o, fe
 }
 
 /* Both triangles, of which the upper one is computed. */
-static fen_status make_kernel_matrix(const fenp_sample *sample, const fen_options *o, fenp_setup *s,
+static fen_status make_kernel_matrix(const fenp_sample *sample, fenp_setup *s,
                                      const fenp_task *task, fen_error *err)
 {
     const int64_t n = sample->n, bytes = fenp_bytes(n, n, sizeof(double));
-    fen_status status =
-        fenp_memory_fits(o, bytes, "take fewer rows or --kernel linear, or raise --memory", err);
-    if (status != FEN_OK) return status;
-    double *k = fenp_new(n * n, sizeof *k);
+    double *k = fenp_new(bytes, 1);
     if (!k) return fenp_no_memory(err, bytes, "the kernel matrix");
     s->owned = k;
-    status = fenp_gram_upper(&s->kernel, fenp_sample_inputs(sample), k, task, err);
+    const fen_status status = fenp_gram_upper(&s->kernel, fenp_sample_inputs(sample), k, task, err);
     for (int64_t j = 0; status == FEN_OK && j < n; j++)
         for (int64_t i = 0; i < j; i++) k[j + i * n] = k[i + j * n];
     s->x = (fenp_design){ .n = n, .p = n, .copies = 1, .dense = k };
@@ -89,11 +86,9 @@ static fen_status make_design(const fenp_sample *sample, const fen_options *o, f
     s->kernel = (fenp_kernel){ kernel, { 0.0, o->degree, o->coef0 } };
     if (!kernel->linear && kernel->basis != FEN_PRECOMPUTED) {
         const fen_status status = find_gamma(sample, o, s, &choosing, err);
-        return status == FEN_OK ? make_kernel_matrix(sample, o, s, &filling, err) : status;
+        return status == FEN_OK ? make_kernel_matrix(sample, s, &filling, err) : status;
     }
-    const int64_t bytes = sample->x ? fenp_bytes(sample->n, sample->p, sizeof(double)) : 0;
-    const fen_status status = fenp_memory_fits(o, bytes, "raise --memory", err);
-    return status == FEN_OK ? fenp_design_of(sample, &s->x, &s->owned, err) : status;
+    return fenp_design_of(sample, &s->x, &s->owned, err);
 }
 
 static fen_status make_groups(const fenp_prep *prep, const fenp_settled *settled, fenp_setup *s,
@@ -162,6 +157,7 @@ fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
     const int joint = how && strcmp(how, "targets") == 0;
     *out = (fenp_setup){ .count = 0 };
     fen_status status = joint ? check_copies(sample, settled, err) : FEN_OK;
+    if (status == FEN_OK) status = fenp_linear_fits(sample, settled, err);
     if (status == FEN_OK) status = make_design(sample, &settled->o, out, task, err);
     out->x.copies = joint ? sample->targets : 1;
     if (status == FEN_OK) status = make_groups(prep, settled, out, err);

@@ -143,6 +143,9 @@ fen_status fenp_fit_linear(fenp_prep **prep, fenp_sample *sample, fenp_settled *
                            const fenp_task *task, fen_model **out, fen_error *err);
 
 /* ---- plan_linear.c ---- */
+/* FEN_MEMORY with advice if such a fit does not fit o->memory_limit_bytes or the machine. */
+fen_status fenp_linear_fits(const fenp_sample *sample, const fenp_settled *settled,
+                            fen_error *err);
 void       fenp_plan_linear(const fenp_sample *sample, const fenp_settled *settled, fen_plan *out);
 
 /* ---- candidates.c ---- */
