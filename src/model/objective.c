@@ -122,7 +122,8 @@ void fenp_model_objective(const fen_model *m, char *out, int64_t size)
         coefficient_words(m, penalty, sizeof penalty);
     else
         whole_words(m, penalty, sizeof penalty);
-    snprintf(out, (size_t)size, "%smean of %s loss %s at t = %s%s%s%s",
+    snprintf(out, (size_t)size, "%s%smean of %s loss %s at t = %s%s%s%s",
+             m->copies > 1 ? "sum over the targets of the " : "",
              m->prep->weights || m->class_weights ? "weighted " : "", loss, formula,
              m->terms ? "sum c_i k(x_i, x)"
              : linear ? "x.beta"
