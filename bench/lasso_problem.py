@@ -183,7 +183,7 @@ def classes(name, rows=2000, columns=5000, ratio=1e-2, nonzero=50, seed=1):
     return Problem(name, measured(random, x), y, ratio, loss="logistic")
 
 
-def groups(name, rows=1000, columns=5000, group=10, ratio=1e-2, nonzero=10, seed=1):
+def groups(name, rows=1000, columns=5000, group=10, ratio=1e-1, nonzero=10, seed=1):
     random = numpy.random.default_rng(seed)
     x = neighbours(random, rows, columns)
     beta = numpy.repeat(truth(random, columns // group, nonzero) != 0, group)
