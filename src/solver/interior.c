@@ -67,7 +67,7 @@ static void multiply(fenp_inside *s, const double *weight, const int64_t *list, 
         const int64_t rows = s->n - at < FENP_INSIDE_BLOCK ? s->n - at : FENP_INSIDE_BLOCK;
         for (int64_t i = 0; i < rows; i++) s->root[i] = sqrt(weight[at + i]);
         for (int64_t j = 0; j < count; j++) {
-            const double *x = s->q->x + (list ? list[j] : j) * s->n + at;
+            const double *x = fenp_inside_column(s, list ? list[j] : j) + at;
             double *z = s->block + j * rows;
             for (int64_t i = 0; i < rows; i++) z[i] = s->root[i] * x[i];
         }
@@ -115,15 +115,22 @@ static void offer_beta(fenp_inside *s, const double *beta)
     memcpy(s->best_beta, beta, (size_t)s->k * sizeof(double));
 }
 
-/* The u of the terms; fit is lost. */
-static void offer_u(fenp_inside *s)
+/* out <- the u of the terms, inside their domains */
+static void cut(const fenp_inside *s, double *out)
 {
     for (int64_t t = 0; t < s->terms; t++) {
         const double u = fmin(fmax(s->u[t], s->low[t]), s->high[t]);
-        s->trial[t % s->n] = t < s->n ? u : s->trial[t - s->n] + u;
+        out[t % s->n] = t < s->n ? u : out[t - s->n] + u;
     }
+}
+
+/* fit is lost */
+static void offer_u(fenp_inside *s)
+{
+    cut(s, s->trial);
     const double dual = fenp_inside_dual(s);
     if (!(dual > s->best_dual)) return;
+    s->proved = isfinite(s->best_dual);
     s->best_dual = dual;
     memcpy(s->best_u, s->trial, (size_t)s->n * sizeof(double));
 }
@@ -395,6 +402,7 @@ fen_status fenp_interior_solve(const fenp_interior *q, double goal, double *beta
         status = fenp_inside_start(&s, goal, task, err);
         if (status == FEN_OK) status = run(&s, goal, task, err);
         fenp_inside_zeros(&s, goal);
+        if (!s.proved && !(fenp_inside_gap(&s) <= goal)) cut(&s, s.best_u); /* more than 0 */
     }
     memcpy(beta, s.best_beta, (size_t)q->k * sizeof(double));
     memcpy(u, s.best_u, (size_t)q->n * sizeof(double));

@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "base/linalg.h"
 
+static const double DEPENDENT = 1e-13; /* rest of a column, relative to it: rounding alone */
+
 static fen_status lay_out(fenp_inside *s, fenp_arena *arena, fen_error *err)
 {
     const int64_t n = s->n, k = s->k, t = s->terms, p = s->pairs, g = s->q->groups;
@@ -61,6 +63,7 @@ static fen_status lay_out(fenp_inside *s, fenp_arena *arena, fen_error *err)
                   { &s->work1, k },
                   { &s->work2, k },
                   { &s->gram, k * k },
+                  { &s->basis, n * s->equalities },
                   { &s->block, rows * k },
                   { &s->root, rows },
                   { &s->fit, n },
@@ -125,9 +128,46 @@ static void read_rows(fenp_inside *s)
     }
 }
 
+/* q less what the basis has of it */
+static void subtract(fenp_inside *s, double *q)
+{
+    const int n = (int)s->n, rank = (int)s->rank;
+    if (rank == 0) return;
+    cblas_dgemv(CblasColMajor, CblasTrans, n, rank, 1.0, s->basis, n, q, 1, 0.0, s->right, 1);
+    cblas_dgemv(CblasColMajor, CblasNoTrans, n, rank, -1.0, s->basis, n, s->right, 1, 1.0, q, 1);
+}
+
+/* The equalities as orthonormal columns; those that depend on others but for rounding are left
+ * out. What is left of a column that almost depends on others is made orthogonal once more. */
+static void make_basis(fenp_inside *s)
+{
+    const int n = (int)s->n;
+    for (int64_t f = 0; f < s->equalities; f++) {
+        double *q = s->basis + s->rank * s->n;
+        memcpy(q, s->q->x + s->free[f] * s->n, (size_t)s->n * sizeof(double));
+        for (int64_t i = 0; i < s->n; i++)
+            if (!(s->q->w[i] > 0.0)) q[i] = 0.0;
+        const double size = cblas_dnrm2(n, q, 1);
+        for (int pass = 0; pass < 3; pass++) {
+            subtract(s, q);
+            const double rest = cblas_dnrm2(n, q, 1);
+            if (pass == 0 && !(rest > DEPENDENT * size)) break;
+            cblas_dscal(n, 1.0 / rest, q, 1);
+            if (pass == 2) s->rank++;
+        }
+    }
+}
+
+/* 1 if u must be orthogonal to column j of group g, 2 if only not in favour of it */
+static int is_free(const fenp_inside *s, int64_t g, int64_t j)
+{
+    return s->q->l[g] > 0.0 || s->q->d[j] > 0.0 ? 0 : 1 + fenp_inside_has_sign(s, g);
+}
+
 static void read_columns(fenp_inside *s)
 {
     const fenp_interior *q = s->q;
+    int64_t at = 0;
     for (int64_t j = 0; j < s->k; j++) {
         const double *x = q->x + j * s->n;
         double sum = 0.0;
@@ -137,12 +177,11 @@ static void read_columns(fenp_inside *s)
     }
     for (int64_t g = 0; g < q->groups; g++)
         if (fenp_inside_is_cone(s, g)) s->curved = 1;
-    for (int sign = 0; sign < 2; sign++)
+    for (int kind = 1; kind <= 2; kind++)
         for (int64_t g = 0; g < q->groups; g++)
             for (int64_t j = q->start[g]; j < q->start[g + 1]; j++)
-                if (q->l[g] == 0.0 && q->d[j] == 0.0 && fenp_inside_has_sign(s, g) == sign)
-                    s->free[s->equalities + s->halves] = j,
-                                            *(sign ? &s->halves : &s->equalities) += 1;
+                if (is_free(s, g, j) == kind) s->free[at++] = j;
+    make_basis(s);
 }
 
 fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err)
@@ -151,6 +190,11 @@ fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err)
     s->k = s->q->k;
     s->terms = has_kinks(s->q) ? 2 * s->n : s->n;
     s->pairs = 2 * s->terms + 2 * s->k;
+    for (int64_t g = 0; g < s->q->groups; g++)
+        for (int64_t j = s->q->start[g]; j < s->q->start[g + 1]; j++) {
+            s->equalities += is_free(s, g, j) == 1;
+            s->halves += is_free(s, g, j) == 2;
+        }
     const fen_status status = lay_out(s, arena, err);
     if (status != FEN_OK) return status;
     read_rows(s);
