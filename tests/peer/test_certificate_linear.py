@@ -36,6 +36,10 @@ MODELS.update({
     "weights, absolute": ("y", ["--weights", "w", "--loss", "absolute", *PENALTIES["elastic"]]),
     "signs": ("y", ["--nonnegative", *PENALTIES["l1"]]),
     "signs, elastic, huber": ("y", ["--nonnegative", "--loss", "huber:0.5", *PENALTIES["elastic"]]),
+    "signs, none": ("y", ["--nonnegative", "--penalty", "none"]),
+    "signs, none, absolute": ("y", ["--nonnegative", "--penalty", "none", "--loss", "absolute"]),
+    "signs, some without a penalty": ("y", ["--nonnegative", "--feature-weights", "a=0,b2=0,c1=3",
+                                            *PENALTIES["l1"]]),
     "some without a penalty": ("y", ["--feature-weights", "a=0,b2=0,c1=3", *PENALTIES["l1"]]),
     "some without a penalty, eps": ("y", ["--feature-weights", "a=0,b2=0,c1=3", "--loss", "eps:0.2",
                                           *PENALTIES["elastic"]]),
@@ -166,10 +170,13 @@ class Certificate(Rows):
             y, w, par, low, high = self.problem(name, data, metadata, arrays, first + k)
             f = x @ beta[k] + arrays["offset"][first + k]
             mean += w @ numpy.where(w > 0, value(y, f, par), 0.0)
-            free = [j - k * p for g, weight in zip(lists, a) if weight == 0
-                    for j in g if k * p <= j < (k + 1) * p]
-            columns = numpy.column_stack([x[:, free]] + [numpy.ones(n)] * bias)
+            free = numpy.array([j - k * p for g, weight in zip(lists, a) if weight == 0
+                                for j in g if k * p <= j < (k + 1) * p], int)
+            touched = [j for j in free if not positive or beta[k][j] > 0]
+            columns = numpy.column_stack([x[:, touched]] + [numpy.ones(n)] * bias)
             u = projected(arrays["dual"][first + k], w, low, high, columns)
+            if positive and len(free):    # x_j'u <= 0
+                self.assertLessEqual((x[:, free].T @ u).max(), 1e-12)
             duals.append((y, w, u, par))
             products.append(x.T @ u)
         norms = numpy.array([numpy.linalg.norm(beta.ravel()[g]) for g in lists])
