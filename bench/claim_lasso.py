@@ -111,6 +111,11 @@ def answer_of(problem, file):
     return beta, points
 
 
+REMEDIES = {"glmnet": "install r-cran-glmnet", "sklearn": "install python3-sklearn",
+            "celer": "name its folder in FENCHEL_PEERS",
+            "skglm": "name its folder in FENCHEL_PEERS"}
+
+
 def peers(folder, problem):
     """Everyone who is installed and has this problem."""
     found, logistic = [], problem.loss == "logistic"
@@ -126,6 +131,9 @@ def peers(folder, problem):
             first = {"sklearn": 1e-4 if logistic else 1e-6, "celer": 1e-6, "skglm": 1e-5}[name]
             if (name, problem.group > 1) != ("sklearn", True):
                 found.append((f"{name} {version}", name, [*python, name], first, environment))
+    for name in ("celer", "skglm") if problem.group > 1 else REMEDIES:
+        if not any(one[0].startswith(name) for one in found):
+            print(f"  SKIPPED: {name} is not here; {REMEDIES[name]}")
     return [Peer(*one) for one in found]
 
 
