@@ -122,7 +122,8 @@ def peers(folder, problem):
     glmnet = ["Rscript", os.path.join(measure.BENCH, "glmnet_peer.R"), folder]
     python = [sys.executable, "-B", os.path.join(measure.BENCH, "lasso_peer.py"), folder]
     if problem.group == 1:
-        kind = ("binomial" if logistic else     # covariance: 6 times slower if wide, no room if sparse
+        # covariance is 6 times slower on the wide problem and has no room for the sparse one
+        kind = ("binomial" if logistic else
                 "covariance" if problem.columns < 2000 else "naive")
         found += [(f"glmnet {v}", kind, glmnet, 1e-12, {}) for v in versions(glmnet, {}).values()]
     elsewhere = os.environ.get("FENCHEL_PEERS")
