@@ -50,14 +50,14 @@ static const double TO_THE_BOUNDARY = 0.995, EASE = 1e-13;
 void fenp_inside_times(const fenp_inside *s, const double *v, double *out)
 {
     memset(out, 0, (size_t)s->n * sizeof(double)); /* without columns BLAS writes nothing */
-    cblas_dgemv(CblasColMajor, CblasNoTrans, (int)s->n, (int)s->k, 1.0, s->q->x, (int)s->n, v, 1,
+    cblas_dgemv(CblasColMajor, CblasNoTrans, (int)s->n, (int)s->k, 1.0, s->design, (int)s->n, v, 1,
                 0.0, out, 1);
 }
 
 void fenp_inside_transposed(const fenp_inside *s, const double *v, double *out)
 {
-    cblas_dgemv(CblasColMajor, CblasTrans, (int)s->n, (int)s->k, 1.0, s->q->x, (int)s->n, v, 1, 0.0,
-                out, 1);
+    cblas_dgemv(CblasColMajor, CblasTrans, (int)s->n, (int)s->k, 1.0, s->design, (int)s->n, v, 1,
+                0.0, out, 1);
 }
 
 /* gram <- X'DX, lower triangle, by blocks of rows, which stay in the cache */
@@ -67,7 +67,7 @@ static void multiply(fenp_inside *s, const double *weight, const int64_t *list, 
         const int64_t rows = s->n - at < FENP_INSIDE_BLOCK ? s->n - at : FENP_INSIDE_BLOCK;
         for (int64_t i = 0; i < rows; i++) s->root[i] = sqrt(weight[at + i]);
         for (int64_t j = 0; j < count; j++) {
-            const double *x = fenp_inside_column(s, list ? list[j] : j) + at;
+            const double *x = s->design + (list ? list[j] : j) * s->n + at;
             double *z = s->block + j * rows;
             for (int64_t i = 0; i < rows; i++) z[i] = s->root[i] * x[i];
         }
@@ -143,6 +143,7 @@ static void offer_simple(fenp_inside *s, const double *guess)
     offer_beta(s, s->beta);
     offer_u(s);
     memcpy(s->beta, guess, (size_t)s->k * sizeof(double));
+    fenp_free_enter(s, s->beta);
     for (int64_t g = 0; g < s->q->groups; g++)
         if (fenp_inside_has_sign(s, g)) s->beta[s->q->start[g]] = fmax(guess[s->q->start[g]], 0.0);
     offer_beta(s, s->beta);
@@ -161,7 +162,7 @@ static double judge(fenp_inside *s)
     for (int64_t j = 0; j < s->k; j++) s->columns[j] -= s->q->d[j] * s->beta[j] + s->s[j];
     for (int64_t i = 0; i < s->pairs; i++) sum += s->x[i] * s->z[i];
     /* many equalities cost as much as an iteration: not before it may be the end */
-    if (s->equalities + s->halves <= FEW || sum < 1e-3 * s->best_primal) offer_u(s);
+    if (s->frees <= FEW || sum < 1e-3 * s->best_primal) offer_u(s);
     return (double)sum;
 }
 
@@ -404,6 +405,8 @@ fen_status fenp_interior_solve(const fenp_interior *q, double goal, double *beta
         fenp_inside_zeros(&s, goal);
         if (!s.proved && !(fenp_inside_gap(&s) <= goal)) cut(&s, s.best_u); /* more than 0 */
     }
+    fenp_free_leave(&s, s.best_beta);
+    s.best_primal = fenp_inside_primal(&s, s.best_beta);
     memcpy(beta, s.best_beta, (size_t)q->k * sizeof(double));
     memcpy(u, s.best_u, (size_t)q->n * sizeof(double));
     *gap = fenp_inside_gap(&s);

@@ -21,9 +21,8 @@ enum { FENP_INSIDE_BLOCK = 512 };  /* rows of a Gram matrix that are scaled at o
 typedef struct fenp_inside {
     const fenp_interior *q;
     int64_t n, k, terms, pairs;
-    int64_t equalities;          /* columns with x_j'u = 0 to the letter ...              */
-    int64_t halves;              /* ... and with x_j'u <= 0: nothing but the sign is asked */
-    int64_t rank;                /* of the former                                         */
+    int64_t equalities;          /* columns with x_j'u = 0: neither price nor sign        */
+    int64_t rank;                /* of these                                              */
     double degree;               /* sum of the rates of all pairs and cones               */
     int    curved;               /* the penalty has a curvature: squares or cones         */
     double softness;             /* 1/D of a u that nothing else holds                    */
@@ -48,12 +47,13 @@ typedef struct fenp_inside {
     double *w1, *lambda1, *q1, *work1, *work2;
     /* matrices and room to work */
     int    factored;
-    double *basis;               /* n x rank: orthonormal, of the equalities              */
+    const double *design;        /* x, or copy: x with the basis for the free columns     */
+    double *copy, *basis, *triangle;
     double *gram, *block, *root; /* root: of the weights of a block                       */
     double *fit, *row, *trial;   /* n: X beta, ..., u in the feasible set                 */
     double *gradient;            /* k: X'trial                                            */
-    int64_t *free, *list;        /* k: the equalities and halves; columns at work         */
-    int64_t listed;
+    int64_t *free, frees;        /* columns with x_j'u = 0 (rank of them) or <= 0         */
+    int64_t *list, listed;       /* columns at work                                       */
     /* the best so far */
     double *best_beta, *best_u, best_primal, best_dual;
     int    proved;               /* best_u is not the 0 it began with                     */
@@ -80,16 +80,17 @@ static inline int fenp_inside_is_cone(const fenp_inside *s, int64_t g)
 void   fenp_inside_times(const fenp_inside *s, const double *v, double *out);        /* X v  */
 void   fenp_inside_transposed(const fenp_inside *s, const double *v, double *out);   /* X'v  */
 void   fenp_inside_gather(const fenp_inside *s, const double *term, double *out); /* by rows */
-/* Of lists: column j of x, column -1 - j of the basis for j < 0 */
-static inline const double *fenp_inside_column(const fenp_inside *s, int64_t j)
-{
-    return j < 0 ? s->basis + (-1 - j) * s->n : s->q->x + j * s->n;
-}
-
 /* gram <- factor of X'DX over the columns listed; NULL: over all of them, and with S and d.
  * What has no pivot gets one; factored is 0 if there are numbers beyond the range of doubles. */
 fen_status fenp_inside_factor(fenp_inside *s, const double *weight, const int64_t *list,
                               int64_t count, const fenp_task *task, fen_error *err);
+
+/* ---- interior_free.c ------------------------------------------------------------------ */
+/* 1: u must be orthogonal to column j of group g; 2: only not in favour of it; 0: neither */
+int    fenp_free_kind(const fenp_inside *s, int64_t g, int64_t j);
+void   fenp_free_open(fenp_inside *s);                     /* design, free, rank            */
+void   fenp_free_enter(fenp_inside *s, double *beta);      /* from x to design              */
+void   fenp_free_leave(fenp_inside *s, double *beta);
 
 /* ---- interior_start.c ---------------------------------------------------------------- */
 /* Arrays in arena, rows as terms; q is set. */

@@ -14,66 +14,32 @@
 #include "base/error.h"
 #include "base/linalg.h"
 
-static const double DEPENDENT = 1e-13; /* rest of a column, relative to it: rounding alone */
-
 static fen_status lay_out(fenp_inside *s, fenp_arena *arena, fen_error *err)
 {
     const int64_t n = s->n, k = s->k, t = s->terms, p = s->pairs, g = s->q->groups;
     const int64_t rows = n < FENP_INSIDE_BLOCK ? n : FENP_INSIDE_BLOCK;
+    const int64_t f = s->equalities > 1 ? s->equalities : 0;
     const struct {
         double **where;
         int64_t count;
-    } parts[] = { { &s->a, t },
-                  { &s->c, t },
-                  { &s->low, t },
-                  { &s->high, t },
-                  { &s->u, t },
-                  { &s->du, t },
-                  { &s->weight, t },
-                  { &s->steep, t },
-                  { &s->rows, t },
-                  { &s->rho, t },
-                  { &s->x, p },
-                  { &s->z, p },
-                  { &s->dx, p },
-                  { &s->dz, p },
-                  { &s->rate, p },
-                  { &s->kept, p },
-                  { &s->reach, k },
-                  { &s->rc, p },
-                  { &s->beta, k },
-                  { &s->dbeta, k },
-                  { &s->s, k },
-                  { &s->ds, k },
-                  { &s->stiff, k },
-                  { &s->shift, k },
-                  { &s->columns, k },
-                  { &s->norm, k },
-                  { &s->scale, k },
-                  { &s->right, k },
-                  { &s->tau, g },
-                  { &s->dtau, g },
-                  { &s->w0, g },
-                  { &s->eta2, g },
-                  { &s->lambda0, g },
-                  { &s->q0, g },
-                  { &s->w1, k },
-                  { &s->lambda1, k },
-                  { &s->q1, k },
-                  { &s->work1, k },
-                  { &s->work2, k },
-                  { &s->gram, k * k },
-                  { &s->basis, n * s->equalities },
-                  { &s->block, rows * k },
-                  { &s->root, rows },
-                  { &s->fit, n },
-                  { &s->row, n },
-                  { &s->trial, n },
-                  { &s->gradient, k },
-                  { &s->best_beta, k },
-                  { &s->best_u, n },
-                  { (double **)&s->free, k },
-                  { (double **)&s->list, k } };
+    } parts[] = {
+        /* clang-format off */
+        { &s->a, t }, { &s->c, t }, { &s->low, t }, { &s->high, t }, { &s->u, t }, { &s->du, t },
+        { &s->weight, t }, { &s->steep, t }, { &s->rows, t }, { &s->rho, t },
+        { &s->x, p }, { &s->z, p }, { &s->dx, p }, { &s->dz, p }, { &s->rc, p }, { &s->rate, p },
+        { &s->kept, p },
+        { &s->beta, k }, { &s->dbeta, k }, { &s->s, k }, { &s->ds, k }, { &s->stiff, k },
+        { &s->shift, k }, { &s->columns, k }, { &s->norm, k }, { &s->scale, k }, { &s->right, k },
+        { &s->reach, k }, { &s->gradient, k }, { &s->best_beta, k },
+        { &s->tau, g }, { &s->dtau, g }, { &s->w0, g }, { &s->eta2, g }, { &s->lambda0, g },
+        { &s->q0, g },
+        { &s->w1, k }, { &s->lambda1, k }, { &s->q1, k }, { &s->work1, k }, { &s->work2, k },
+        { &s->gram, k * k }, { &s->block, rows * k }, { &s->root, rows },
+        { &s->copy, f > 0 ? n * k : 0 }, { &s->basis, n * f }, { &s->triangle, f * f },
+        { &s->fit, n }, { &s->row, n }, { &s->trial, n }, { &s->best_u, n },
+        { (double **)&s->free, k }, { (double **)&s->list, k },
+        /* clang-format on */
+    };
     int64_t bytes = 0;
     if (n > INT_MAX / 4 || k > INT_MAX / FENP_INSIDE_BLOCK || fenp_bytes(k, k, sizeof(double)) < 0)
         return fenp_fail(err, FEN_BAD_CALL,
@@ -128,48 +94,11 @@ static void read_rows(fenp_inside *s)
     }
 }
 
-/* q less what the basis has of it */
-static void subtract(fenp_inside *s, double *q)
-{
-    const int n = (int)s->n, rank = (int)s->rank;
-    if (rank == 0) return;
-    cblas_dgemv(CblasColMajor, CblasTrans, n, rank, 1.0, s->basis, n, q, 1, 0.0, s->right, 1);
-    cblas_dgemv(CblasColMajor, CblasNoTrans, n, rank, -1.0, s->basis, n, s->right, 1, 1.0, q, 1);
-}
-
-/* The equalities as orthonormal columns; those that depend on others but for rounding are left
- * out. What is left of a column that almost depends on others is made orthogonal once more. */
-static void make_basis(fenp_inside *s)
-{
-    const int n = (int)s->n;
-    for (int64_t f = 0; f < s->equalities; f++) {
-        double *q = s->basis + s->rank * s->n;
-        memcpy(q, s->q->x + s->free[f] * s->n, (size_t)s->n * sizeof(double));
-        for (int64_t i = 0; i < s->n; i++)
-            if (!(s->q->w[i] > 0.0)) q[i] = 0.0;
-        const double size = cblas_dnrm2(n, q, 1);
-        for (int pass = 0; pass < 3; pass++) {
-            subtract(s, q);
-            const double rest = cblas_dnrm2(n, q, 1);
-            if (pass == 0 && !(rest > DEPENDENT * size)) break;
-            cblas_dscal(n, 1.0 / rest, q, 1);
-            if (pass == 2) s->rank++;
-        }
-    }
-}
-
-/* 1 if u must be orthogonal to column j of group g, 2 if only not in favour of it */
-static int is_free(const fenp_inside *s, int64_t g, int64_t j)
-{
-    return s->q->l[g] > 0.0 || s->q->d[j] > 0.0 ? 0 : 1 + fenp_inside_has_sign(s, g);
-}
-
 static void read_columns(fenp_inside *s)
 {
     const fenp_interior *q = s->q;
-    int64_t at = 0;
     for (int64_t j = 0; j < s->k; j++) {
-        const double *x = q->x + j * s->n;
+        const double *x = s->design + j * s->n;
         double sum = 0.0;
         for (int64_t i = 0; i < s->n; i++) sum += q->w[i] > 0.0 ? q->w[i] * x[i] * x[i] : 0.0;
         s->norm[j] = sum;
@@ -177,11 +106,6 @@ static void read_columns(fenp_inside *s)
     }
     for (int64_t g = 0; g < q->groups; g++)
         if (fenp_inside_is_cone(s, g)) s->curved = 1;
-    for (int kind = 1; kind <= 2; kind++)
-        for (int64_t g = 0; g < q->groups; g++)
-            for (int64_t j = q->start[g]; j < q->start[g + 1]; j++)
-                if (is_free(s, g, j) == kind) s->free[at++] = j;
-    make_basis(s);
 }
 
 fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err)
@@ -191,12 +115,11 @@ fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err)
     s->terms = has_kinks(s->q) ? 2 * s->n : s->n;
     s->pairs = 2 * s->terms + 2 * s->k;
     for (int64_t g = 0; g < s->q->groups; g++)
-        for (int64_t j = s->q->start[g]; j < s->q->start[g + 1]; j++) {
-            s->equalities += is_free(s, g, j) == 1;
-            s->halves += is_free(s, g, j) == 2;
-        }
+        for (int64_t j = s->q->start[g]; j < s->q->start[g + 1]; j++)
+            s->equalities += fenp_free_kind(s, g, j) == 1;
     const fen_status status = lay_out(s, arena, err);
     if (status != FEN_OK) return status;
+    fenp_free_open(s);
     read_rows(s);
     read_columns(s);
     return FEN_OK;
@@ -244,7 +167,7 @@ static double bearable_u(const fenp_inside *s)
     double size = 0.0;
     for (int64_t g = 0; g < s->q->groups; g++)
         for (int64_t j = s->q->start[g]; j < s->q->start[g + 1]; j++) {
-            const double sum = cblas_dasum((int)s->n, s->q->x + j * s->n, 1);
+            const double sum = cblas_dasum((int)s->n, s->design + j * s->n, 1);
             if (sum > 0.0) size = fmax(size, s->q->l[g] / sum);
         }
     return size;
@@ -335,7 +258,7 @@ static void set_scales(fenp_inside *s, const double *sizes)
         for (int64_t j = s->q->start[g]; j < s->q->start[g + 1]; j++) {
             s->scale[j] = s->q->l[g];
             for (int64_t i = 0; s->q->l[g] == 0.0 && i < s->n; i++)
-                s->scale[j] += fabs(s->q->x[i + j * s->n]) * sizes[i];
+                s->scale[j] += fabs(s->design[i + j * s->n]) * sizes[i];
         }
 }
 

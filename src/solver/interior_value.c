@@ -5,8 +5,7 @@
  *
  * Method. u is moved into the feasible set: x_j'u = 0 for free columns by the least change
  * measured in what room every u_i has, sum_i delta_i^2/room_i^2, repeated until it is there to
- * rounding, for an orthonormal basis of these columns; then, where d = 0, all of u shrinks until
- * no ||x_g'u|| exceeds l_g.
+ * rounding; then, where d = 0, all of u shrinks until no ||x_g'u|| exceeds l_g.
  * Special cases. Rows of weight 0 and rows whose u is one number have no room. beta_j >= 0 with
  * l = d = 0 asks for x_j'u <= 0: columns with more are treated as free ones.
  * Zeros. Coefficients that are small beside the largest, by more than the slack of their
@@ -74,19 +73,18 @@ static int lack(fenp_inside *s)
 {
     int well = 1;
     s->listed = 0;
-    for (int64_t f = 0; f < s->rank + s->halves; f++) {
-        const int64_t column = f < s->rank ? -1 - f : s->free[s->equalities + f - s->rank];
-        const double *x = fenp_inside_column(s, column);
+    for (int64_t f = 0; f < s->frees; f++) {
+        const double *x = s->design + s->free[f] * s->n;
         long double sum = 0.0L;
         double size = 0.0;
         for (int64_t i = 0; i < s->n; i++) {
             sum += (long double)x[i] * s->trial[i];
             size += fabs(x[i] * s->trial[i]);
         }
-        if (column >= 0 && !(sum > 0.0L)) continue;
+        if (f >= s->rank && !(sum > 0.0L)) continue;
         if (!(fabsl(sum) <= ROUNDING * size)) well = 0;
         s->right[s->listed] = -(double)sum;
-        s->list[s->listed++] = column;
+        s->list[s->listed++] = s->free[f];
     }
     return well;
 }
@@ -117,7 +115,7 @@ static int change(fenp_inside *s)
         return 0;
     memset(s->fit, 0, (size_t)s->n * sizeof(double));
     for (int64_t f = 0; f < s->listed; f++)
-        cblas_daxpy((int)s->n, s->right[f], fenp_inside_column(s, s->list[f]), 1, s->fit, 1);
+        cblas_daxpy((int)s->n, s->right[f], s->design + s->list[f] * s->n, 1, s->fit, 1);
     for (int64_t i = 0; i < s->n; i++) s->row[i] *= s->fit[i];
     return 1;
 }

@@ -101,6 +101,24 @@ static void test_small(void **state)
     release(&f);
 }
 
+/* Powers of a number as free columns: nearly dependent, and u is orthogonal to all of them. */
+static void test_powers(void **state)
+{
+    (void)state;
+    made *m = make(fenp_find_loss("absolute"), LASSO, 50, 13, 0.0);
+    m->q.f0 = NULL;
+    for (int64_t i = 0; i < 50; i++)
+        for (int64_t j = 0; j < 12; j++) m->x[i + j * 50] = pow((double)i / 49.0, (double)j + 1.0);
+    fitted f = fit(&m->q);
+    judge(&m->q, &f, GOAL, "powers");
+    memcpy(m->x + 50 * 11, m->x, 50 * sizeof(double)); /* and one of them twice */
+    fitted again = fit_from(&m->q, f.beta, NULL);
+    judge(&m->q, &again, GOAL, "powers, one twice");
+    release(&again);
+    release(&f);
+    free(m);
+}
+
 /* Units of y and of columns change nothing but units. */
 static void test_units(void **state)
 {
@@ -215,11 +233,12 @@ static void test_too_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_large_l),    cmocka_unit_test(test_zeros),
-        cmocka_unit_test(test_spoiled),    cmocka_unit_test(test_small),
-        cmocka_unit_test(test_units),      cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_guess),      cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_impossible), cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_large_l),  cmocka_unit_test(test_zeros),
+        cmocka_unit_test(test_spoiled),  cmocka_unit_test(test_small),
+        cmocka_unit_test(test_powers),   cmocka_unit_test(test_units),
+        cmocka_unit_test(test_weights),  cmocka_unit_test(test_guess),
+        cmocka_unit_test(test_stopped),  cmocka_unit_test(test_impossible),
+        cmocka_unit_test(test_too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
