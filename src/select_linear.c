@@ -23,37 +23,14 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "loss/traits.h"
-#include "promise/ladder.h"
-#include "promise/laws.h"
 #include "promise/loo.h"
 #include "promise/refit.h"
-#include "story.h"
+#include "promise/laws.h"
+#include "select_linear.h"
 
 enum { LAMBDAS = 100, MOST_LEFT_OUT = 200 };
 static const double TALL_RATIO = 1e-4, WIDE_RATIO = 1e-2;
-static const double GAP = 1e-7;       /* of every solution                    */
 static const double RULE_RATIO = 0.1; /* of the largest lambda, without scores */
-
-typedef struct search {
-    const fenp_linear *problems;
-    int64_t problem_count;
-    const fenp_sample *sample;
-    const fen_options *o;
-    const fenp_output *outputs;
-    const fen_loss *loss;
-    double gamma;  /* of the kernel: it is the same everywhere              */
-    int64_t count; /* lambdas                                               */
-    double *lambdas;
-    double *terms, *df;  /* count: means over the outputs, sums                   */
-    double *fit;         /* targets x count: mean loss on all rows                */
-    double *units;       /* targets: of the scores                                */
-    int64_t folds, done; /* 0: none; finished                                     */
-    int64_t *order;
-    double *held;   /* folds x targets x count: sums of w loss               */
-    double *weight; /* folds x targets: sums of w                            */
-    double *scores; /* targets x count x n; NULL: no classes                 */
-    fenp_score *grid;
-} search;
 
 /* ---- what is asked for ------------------------------------------------------------------- */
 
@@ -74,7 +51,7 @@ static int has_likelihood(const fen_loss *loss)
     return 0;
 }
 
-static fen_status check(const search *s, fen_error *err)
+static fen_status check(const fenp_lambda_search *s, fen_error *err)
 {
     const fen_options *o = s->o;
     if (asks(o, "none"))
@@ -137,19 +114,10 @@ fen_status fenp_list_lambdas_linear(const fenp_linear *problems, int64_t count,
 /* ---- all rows ------------------------------------------------------------------------------ */
 
 typedef struct output_at {
-    search *s;
+    fenp_lambda_search *s;
     const fenp_linear *problem;
     int64_t first; /* output of the first copy */
 } output_at;
-
-/* Weight of the rows that output t concerns; in one fold (-1: all). */
-static double weight_in(const search *s, const double *w, int64_t fold)
-{
-    double sum = 0.0;
-    for (int64_t k = 0; k < s->sample->n; k++)
-        if (fold < 0 || k % s->folds == fold) sum += w[s->order ? s->order[k] : k];
-    return sum;
-}
 
 /* The loss of one copy, from its scores. */
 static double loss_of_copy(const fenp_linear *q, const double *f, double b, int64_t t)
@@ -164,7 +132,7 @@ static double loss_of_copy(const fenp_linear *q, const double *f, double b, int6
 static fen_status see_all(void *user, int64_t rung, const fenp_linear_point *at, fen_error *err)
 {
     const output_at *to = user;
-    search *s = to->s;
+    fenp_lambda_search *s = to->s;
     const fenp_linear *q = to->problem;
     const int64_t copies = q->x->copies;
     s->terms[rung] += (double)at->terms / (double)s->sample->targets;
@@ -179,13 +147,13 @@ static fen_status see_all(void *user, int64_t rung, const fenp_linear_point *at,
     fenp_design_scores(q->x, at->beta, f);
     for (int64_t t = 0; t < copies; t++)
         s->fit[(to->first + t) * s->count + rung] =
-            loss_of_copy(q, f, at->b[t], t) / weight_in(s, q->w + t * q->x->n, -1);
+            loss_of_copy(q, f, at->b[t], t) / fenp_search_weight(s, q->w + t * q->x->n, -1);
     free(f);
     return FEN_OK;
 }
 
 /* begun: see fenp_ladder_descend, of the first problem. */
-static fen_status solve_all(search *s, fenp_linear_state *begun, const fenp_task *task,
+static fen_status solve_all(fenp_lambda_search *s, fenp_linear_state *begun, const fenp_task *task,
                             fen_error *err)
 {
     fen_status status = FEN_OK;
@@ -194,40 +162,10 @@ static fen_status solve_all(search *s, fenp_linear_state *begun, const fenp_task
         const fenp_task part = fenp_task_part(task, "path", (double)q / (double)s->problem_count,
                                               (double)(q + 1) / (double)s->problem_count);
         to.problem = &s->problems[q];
-        status = fenp_ladder_descend(to.problem, q == 0 ? begun : NULL, s->lambdas, s->count, GAP,
-                                     see_all, &to, &part, err);
+        status = fenp_ladder_descend(to.problem, q == 0 ? begun : NULL, s->lambdas, s->count,
+                                     FENP_SEARCH_GAP, see_all, &to, &part, err);
         to.first += to.problem->x->copies;
     }
-    return status;
-}
-
-/* ---- folds ------------------------------------------------------------------------------------ */
-
-static fen_status run_fold(search *s, int64_t fold, const fenp_task *task, fen_error *err)
-{
-    const int64_t n = s->sample->n, targets = s->sample->targets;
-    const fenp_dealt of = { s->order, s->folds, fold, s->sample->w };
-    fen_status status = FEN_OK;
-    int64_t first = 0;
-    for (int64_t q = 0; q < s->problem_count && status == FEN_OK; q++) {
-        const fenp_linear *problem = &s->problems[q];
-        const double done = (double)(fold * s->problem_count + q);
-        const double steps = (double)(s->folds * s->problem_count);
-        const fenp_task part = fenp_task_part(task, "folds", done / steps, (done + 1.0) / steps);
-        status = fenp_ladder_fold(problem, &of, fenp_judge(s->loss), s->lambdas, s->count, GAP,
-                                  s->held + (fold * targets + first) * s->count,
-                                  s->scores ? s->scores + first * s->count * n : NULL, &part, err);
-        for (int64_t t = 0; t < problem->x->copies; t++, first++)
-            s->weight[fold * targets + first] = weight_in(s, problem->w + t * n, fold);
-    }
-    return status;
-}
-
-static fen_status run_folds(search *s, const fenp_task *task, fen_error *err)
-{
-    fen_status status = FEN_OK;
-    for (; s->done < s->folds && status == FEN_OK; s->done += status == FEN_OK)
-        status = run_fold(s, s->done, task, err);
     return status;
 }
 
@@ -235,7 +173,7 @@ static fen_status run_folds(search *s, const fenp_task *task, fen_error *err)
 
 /* Mean held-out loss over the finished folds from first to last, in units, summed over the
  * outputs. */
-static double mean_of_folds(const search *s, int64_t first, int64_t last, int64_t rung)
+static double mean_of_folds(const fenp_lambda_search *s, int64_t first, int64_t last, int64_t rung)
 {
     const int64_t targets = s->sample->targets;
     double score = 0.0;
@@ -250,7 +188,7 @@ static double mean_of_folds(const search *s, int64_t first, int64_t last, int64_
     return score;
 }
 
-static double fold_weight(const search *s, int64_t fold)
+static double fold_weight(const fenp_lambda_search *s, int64_t fold)
 {
     double sum = 0.0;
     for (int64_t t = 0; t < s->sample->targets; t++)
@@ -258,7 +196,7 @@ static double fold_weight(const search *s, int64_t fold)
     return sum;
 }
 
-static void score_folds(const search *s, int64_t rung, fenp_score *to)
+static void score_folds(const fenp_lambda_search *s, int64_t rung, fenp_score *to)
 {
     double spread = 0.0, weight = 0.0;
     to->score = mean_of_folds(s, 0, s->done, rung);
@@ -270,14 +208,14 @@ static void score_folds(const search *s, int64_t rung, fenp_score *to)
 }
 
 /* -2 log likelihood of W rows with this mean loss, but for what is the same for all lambdas. */
-static double misfit(const search *s, double mean)
+static double misfit(const fenp_lambda_search *s, double mean)
 {
     const double w = s->sample->weight_sum;
     if (strcmp(s->loss->name, "logistic") == 0) return 2.0 * w * mean;
     return (fenp_is_square(s->loss) ? w : 2.0 * w) * log(mean);
 }
 
-static double criterion(const search *s, int64_t rung)
+static double criterion(const fenp_lambda_search *s, int64_t rung)
 {
     const double w = s->sample->weight_sum, df = s->df[rung];
     const int64_t targets = s->sample->targets;
@@ -291,7 +229,7 @@ static double criterion(const search *s, int64_t rung)
     return asks(s->o, "gcv") ? sum : sum + (asks(s->o, "aic") ? 2.0 : log(w)) * df;
 }
 
-static fen_status score(search *s, fen_error *err)
+static fen_status score(fenp_lambda_search *s, fen_error *err)
 {
     const int whole = s->done == s->folds; /* else errors would count rows never predicted */
     for (int64_t k = 0; k < s->count; k++) {
@@ -315,7 +253,7 @@ static fen_status score(search *s, fen_error *err)
 }
 
 /* The least score; of equal ones the largest lambda. 1se: the first one near it. */
-static int64_t pick(const search *s)
+static int64_t pick(const fenp_lambda_search *s)
 {
     int64_t best = 0, at = 0;
     for (int64_t k = 1; k < s->count; k++)
@@ -328,7 +266,7 @@ static int64_t pick(const search *s)
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
-static fen_status open_search(search *s, fen_error *err)
+static fen_status open_search(fenp_lambda_search *s, fen_error *err)
 {
     const int64_t n = s->sample->n, targets = s->sample->targets, k = s->count;
     const int64_t rooms = 4 * k + targets * (k + 1) + s->folds * targets * (k + 1);
@@ -349,13 +287,14 @@ static fen_status open_search(search *s, fen_error *err)
     return status;
 }
 
-static void close_search(search *s)
+static void close_search(fenp_lambda_search *s)
 {
     free(s->lambdas), free(s->order), free(s->grid), free(s->scores);
 }
 
 /* FEN_LIMIT: what there was time for is in *out, lambda at least. */
-static fen_status run_search(search *s, fenp_chosen *out, const fenp_task *task, fen_error *err)
+static fen_status run_search(fenp_lambda_search *s, fenp_chosen *out, const fenp_task *task,
+                             fen_error *err)
 {
     const double share = s->folds ? 1.0 / (double)(s->folds + 1) : 1.0;
     const fenp_task first = fenp_task_part(task, "path", 0.0, share);
@@ -368,7 +307,7 @@ static fen_status run_search(search *s, fenp_chosen *out, const fenp_task *task,
         status = solve_all(s, begun, &first, err);
     else
         fenp_linear_end(begun);
-    if (status == FEN_OK && s->folds) status = run_folds(s, &rest, err);
+    if (status == FEN_OK && s->folds) status = fenp_search_folds(s, &rest, err);
     if (status != FEN_OK && !(status == FEN_LIMIT && s->done > 0)) return status;
     const fen_status scored = score(s, err);
     if (scored != FEN_OK) return scored;
@@ -391,14 +330,14 @@ static fen_status choose(const fenp_linear *problems, int64_t count, const fenp_
                          const fen_options *o, const fenp_output *outputs, int always,
                          fenp_chosen *out, const fenp_task *task, fen_error *err)
 {
-    search s = { .problems = problems,
-                 .problem_count = count,
-                 .sample = sample,
-                 .o = o,
-                 .outputs = outputs,
-                 .loss = fenp_find_loss(o->loss),
-                 .gamma = out->kernel.par.gamma,
-                 .count = fenp_count_lambdas_linear(o) };
+    fenp_lambda_search s = { .problems = problems,
+                             .problem_count = count,
+                             .sample = sample,
+                             .o = o,
+                             .outputs = outputs,
+                             .loss = fenp_find_loss(o->loss),
+                             .gamma = out->kernel.par.gamma,
+                             .count = fenp_count_lambdas_linear(o) };
     *out = (fenp_chosen){ .kernel = out->kernel, .power = 2.0 };
     if (!always && s.count == 1)
         return fenp_list_lambdas_linear(problems, count, sample, o, &out->lambda, NULL, task, err);

@@ -1,0 +1,34 @@
+/* select_linear.h -- what the search for lambda along a path shares with its folds */
+#ifndef FENP_SELECT_LINEAR_H
+#define FENP_SELECT_LINEAR_H
+#include "promise/ladder.h"
+#include "story.h"
+
+#define FENP_SEARCH_GAP 1e-7   /* of every solution */
+
+typedef struct fenp_lambda_search {
+    const fenp_linear *problems;
+    int64_t problem_count;
+    const fenp_sample *sample;
+    const fen_options *o;
+    const fenp_output *outputs;
+    const fen_loss *loss;
+    double gamma;  /* of the kernel: it is the same everywhere              */
+    int64_t count; /* lambdas                                               */
+    double *lambdas;
+    double *terms, *df;  /* count: means over the outputs, sums                   */
+    double *fit;         /* targets x count: mean loss on all rows                */
+    double *units;       /* targets: of the scores                                */
+    int64_t folds, done; /* 0: none; finished                                     */
+    int64_t *order;
+    double *held;   /* folds x targets x count: sums of w loss               */
+    double *weight; /* folds x targets: sums of w                            */
+    double *scores; /* targets x count x n; NULL: no classes                 */
+    fenp_score *grid;
+} fenp_lambda_search;
+
+/* Sum of w over the rows; of one fold (-1: all). */
+double     fenp_search_weight(const fenp_lambda_search *s, const double *w, int64_t fold);
+/* Runs what is left of the folds; done counts them. */
+fen_status fenp_search_folds(fenp_lambda_search *s, const fenp_task *task, fen_error *err);
+#endif
