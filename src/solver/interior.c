@@ -120,7 +120,8 @@ static void cut(const fenp_inside *s, double *out)
 {
     for (int64_t t = 0; t < s->terms; t++) {
         const double u = fmin(fmax(s->u[t], s->low[t]), s->high[t]);
-        out[t % s->n] = t < s->n ? u : out[t - s->n] + u;
+        const double finite = isfinite(u) ? u : 0.0;
+        out[t % s->n] = t < s->n ? finite : out[t - s->n] + finite;
     }
 }
 
@@ -129,7 +130,7 @@ static void offer_u(fenp_inside *s)
 {
     cut(s, s->trial);
     const double dual = fenp_inside_dual(s);
-    if (!(dual > s->best_dual)) return;
+    if (!(dual > s->best_dual && isfinite(dual))) return;
     s->proved = isfinite(s->best_dual);
     s->best_dual = dual;
     memcpy(s->best_u, s->trial, (size_t)s->n * sizeof(double));
@@ -369,19 +370,26 @@ static int patience(double gap, double goal, int rounding)
     return gap <= goal ? 1 : rounding ? SHORT_PATIENCE : PATIENCE;
 }
 
+/* No beta has a finite P, and D is beyond all measure: there is none. */
+static int is_impossible(const fenp_inside *s, double first)
+{
+    return isinf(s->best_primal) && s->best_dual > 1e6 * first;
+}
+
 static fen_status run(fenp_inside *s, double goal, const fenp_task *task, fen_error *err)
 {
     fen_status status = FEN_OK;
-    double least = INFINITY, fewest = INFINITY, went = 1.0;
+    double least = INFINITY, fewest = INFINITY, went = 1.0, first = 0.0;
     for (int i = 0, idle = 0; status == FEN_OK && i < ITERATIONS; i++) {
         const double products = judge(s), gap = fenp_inside_gap(s);
+        if (i == 0) first = products;
         const double distance = s->best_primal - s->best_dual;
         const int rounding = isfinite(distance) && products < 1e-4 * distance;
         idle = gap < 0.9 * least || (products < 0.9 * fewest && !rounding) ? 0 : idle + 1;
         least = fmin(least, gap);
         fewest = fmin(fewest, products);
         if (gap <= 0.1 * goal || idle >= patience(gap, goal, rounding)) break;
-        if (!(went > 1e-12) || !isfinite(products)) break;
+        if (!(went > 1e-12) || !isfinite(products) || is_impossible(s, first)) break;
         const double done = fmin(fmax(log(fmin(gap, 1.0)) / log(fmin(goal, 0.5)), 0.0), 1.0);
         const fenp_task part = fenp_task_part(task, "interior point steps", done, done);
         status = fenp_task_at(&part, 0.0, err);
