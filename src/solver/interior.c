@@ -23,14 +23,20 @@
  * One Gram matrix and one Cholesky factorisation of order k per iteration, also where k > n:
  * S keeps it positive definite. Refinement works on du and dbeta together: D grows without
  * bound, and du computed from dbeta alone would lose as many digits. Nothing is added to the
- * pivots unless the factorisation breaks down (identical free columns).
+ * pivots unless the factorisation breaks down. Where the penalty has a curvature more columns
+ * than rows may be at work at the end; D is then kept in proportion to S, for the factor alone.
+ * Products go to 0 in proportion to the weights of their rows, as if rows stood there more than
+ * once; after short steps Gondzio's corrections draw stray ones back.
  * Start: ridge regression (interior_start.c). The answer is no worse than the guess.
  * Special cases. All formulas scale with y, w, l and every column: no units are chosen. Rows
  * that ask for interpolation (tube 0) get a small 1/D that fades as they are fitted. Where u or
- * beta appear with a curvature, primal and dual take steps of one length.
+ * beta appear with a curvature, primal and dual take steps of one length. No beta with a finite
+ * P (tube): D grows until that is plain.
  * Accuracy. The gap is that of the best beta and the best u seen, u in the feasible set
- * (interior_value.c): 1e-8 in 8 to 20 iterations, 1e-10 as a rule in two more.
- * Cost. n k^2 + k^3/3 flops per iteration; 8 (k^2 + 512 k) bytes and 30 numbers per row. */
+ * (interior_value.c): 1e-8 in 8 to 20 iterations, 1e-10 as a rule in one more. x_j'u = l is known
+ * to a rounding of sum |x_ij u_i|: below l = 1e-6 of that gaps stay above 1e-8.
+ * Cost. n k^2 + k^3/3 flops per iteration; 8 (k^2 + 512 k) bytes, 10 to 40 numbers per row, and
+ * a copy of x if there are several free columns. */
 #include "solver/interior.h"
 
 #include <float.h>
