@@ -396,6 +396,9 @@ static void hand_over(fenp_linear_state *s, fenp_linear_point *point)
                                   : fenp_linear_engines[0];
 }
 
+/* Interior points gain nothing by a neighbour, nor does a Gram matrix of all columns. */
+static int strides(const fenp_linear_state *s) { return !s->whole && !s->pieces; }
+
 static fen_status solve(fenp_linear_state *s, double gap, fenp_linear_point *point,
                         const fenp_task *task, fen_error *err)
 {
@@ -405,7 +408,7 @@ static fen_status solve(fenp_linear_state *s, double gap, fenp_linear_point *poi
     if (status != FEN_OK) return status;
     double at = s->lambda > 0.0 ? s->lambda : s->largest;
     if (s->lambda == 0.0) s->lambda = s->largest;
-    for (; status == FEN_OK && !s->whole && lambda < STRIDE * STRIDE * at;) {
+    while (status == FEN_OK && strides(s) && lambda < STRIDE * STRIDE * at) {
         at *= STRIDE;
         status = solve_at(s, at, ROUGH, point, task, err);
     }
