@@ -4,7 +4,7 @@
 #include "promise/ladder.h"
 #include "story.h"
 
-#define FENP_SEARCH_GAP 1e-7   /* of every solution */
+#define FENP_SEARCH_GAP 1e-5   /* of every solution: scores have no more digits */
 
 typedef struct fenp_lambda_search {
     const fenp_linear *problems;

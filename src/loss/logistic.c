@@ -19,7 +19,11 @@
 static double softplus(double x) { return fmax(x, 0.0) + log1p(exp(-fabs(x))); }
 
 /* 1/(1 + exp(q)): small numbers keep all their digits */
-static double tail(double q) { return q > 0.0 ? exp(-q) / (1.0 + exp(-q)) : 1.0 / (1.0 + exp(q)); }
+static double tail(double q)
+{
+    const double e = exp(-fabs(q));
+    return (q > 0.0 ? e : 1.0) / (1.0 + e);
+}
 
 static double value(double y, double t, const double *par)
 {
@@ -52,7 +56,8 @@ static void slopes(double y, double t, const double *par, double *low, double *h
 static double curvature(double y, double t, const double *par)
 {
     (void)par;
-    return y * y * tail(y * t) * tail(-y * t);
+    const double p = tail(fabs(y * t)); /* 1/2 at most: 1 - p has all its digits */
+    return y * y * p * (1.0 - p);
 }
 
 /* q - a - step / (1 + exp(q)): a and step may be large where q is not */
