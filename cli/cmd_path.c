@@ -3,6 +3,7 @@
  * A table for people; -o writes one row of CSV per solution, the solution in it. */
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 #include "plot.h"
 #include "report.h"
 #include "steps.h"
@@ -188,9 +189,19 @@ static int answer(const request *r, const char *text)
     return code;
 }
 
+static int check_plot(const char *path)
+{
+    const size_t length = path ? strlen(path) : 0;
+    if (!path || is_dash(path) || (length > 4 && strcasecmp(path + length - 4, ".svg") == 0))
+        return EXIT_DONE;
+    return complain(EXIT_USAGE, "--plot draws SVG: let %s end in .svg", path);
+}
+
 static int run(const request *r)
 {
-    const int code = check_output(r->plot, (const char *const[]){ r->operand[0], NULL });
+    int code = check_plot(r->plot);
+    if (code == EXIT_DONE)
+        code = check_output(r->plot, (const char *const[]){ r->operand[0], NULL });
     return code == EXIT_DONE ? run_question(r, fen_path, answer) : code;
 }
 

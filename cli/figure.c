@@ -2,7 +2,9 @@
  *
  * Penalties on coefficients: values in units of the file times the scales of the features, so
  * that they can be compared. Ridge regression (linear kernels): the weights of the scaled
- * features as they are. */
+ * features as they are.
+ * Between breakpoints of an exact path coefficients are linear in lambda, which is a curve over its
+ * logarithm: every piece gets points in equal steps of that. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +74,32 @@ static void drop_zeros(curves *c)
     }
 }
 
+enum { PIECE = 20 }; /* points of it */
+
+/* The points of every piece instead of its ends. 0: no memory. */
+static int fill_pieces(curves *c)
+{
+    const int64_t old = c->points, points = (old - 1) * PIECE + 1;
+    if (old < 2) return 1;
+    double *x = calloc((size_t)points, 2 * sizeof *x);
+    double *y = calloc((size_t)c->lines + 1, (size_t)points * sizeof *y);
+    for (int64_t k = 0; x && y && k < points; k++) {
+        const int64_t at = k / PIECE, next = at + 1 < old ? at + 1 : at;
+        const double from = c->x[at], to = c->x[next], part = (double)(k % PIECE) / PIECE;
+        x[k] = from * pow(to / from, part), x[points + k] = c->terms[at];
+        const double share = part > 0.0 ? (from - x[k]) / (from - to) : 0.0;
+        for (int64_t i = 0; i < c->lines; i++)
+            y[i * points + k] = (1.0 - share) * c->y[i * old + at] + share * c->y[i * old + next];
+    }
+    if (!x || !y) {
+        free(x), free(y);
+        return 0;
+    }
+    free(c->x), free(c->y);
+    c->x = x, c->terms = x + points, c->y = y, c->points = points;
+    return 1;
+}
+
 static int64_t count_targets(const json_t *path)
 {
     const size_t points = json_array_size(points_of(path));
@@ -88,6 +116,7 @@ int figure_read(figure *f, const json_t *path)
     *f = (figure){ .x_name = key,
                    .y_name = "coefficients of the scaled features",
                    .logarithmic = !by_power,
+                   .exact = strcmp(json_text_at(path, "solution"), "breakpoints") == 0,
                    .mark = json_at(path, "selected"),
                    .count = count_targets(path) };
     if (json_array_size(json_object_get(path, "features")) == 0 &&
@@ -100,6 +129,7 @@ int figure_read(figure *f, const json_t *path)
         done = read_target(&f->of[i], path, at, key);
         at += (size_t)f->of[i].points;
         if (done && f->logarithmic) drop_zeros(&f->of[i]);
+        if (done && f->exact) done = fill_pieces(&f->of[i]);
     }
     if (f->count == 1 && f->of) f->of[0].title = "";
     return done ? EXIT_DONE : complain(EXIT_ROOM, "out of memory while drawing the path");

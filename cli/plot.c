@@ -105,17 +105,33 @@ static void put_y_axis(const panel *p)
     }
 }
 
-/* Terms of the point nearest to x. */
-static void put_terms(const panel *p, double x)
+/* Of the point nearest to x. */
+static double terms_near(const panel *p, double x)
 {
     int64_t near = 0;
-    char text[32];
     for (int64_t k = 1; k < p->c->points; k++)
         if (fabs(across(p, p->c->x[k]) - across(p, x)) <
             fabs(across(p, p->c->x[near]) - across(p, x)))
             near = k;
-    if (isnan(p->c->terms[near])) return;
-    snprintf(text, sizeof text, "%.0f", p->c->terms[near]);
+    return p->c->terms[near];
+}
+
+/* A breakpoint has the terms just below it. */
+static double terms_at(const panel *p, double x)
+{
+    const curves *c = p->c;
+    int64_t next = 0, first = 0;
+    while (next < c->points && c->x[next] > x) next++;
+    for (int64_t i = 0; i < c->lines; i++) first += c->y[i * c->points] != 0.0;
+    return next > 0 ? c->terms[next - 1] : (double)first;
+}
+
+static void put_terms(const panel *p, double x)
+{
+    const double terms = p->f->exact ? terms_at(p, x) : terms_near(p, x);
+    char text[32];
+    if (isnan(terms)) return;
+    snprintf(text, sizeof text, "%.0f", terms);
     put_text(p, across(p, x), p->top - 7, "middle", "#333", text);
 }
 
@@ -132,10 +148,10 @@ static void put_x_axis(const panel *p)
         put_terms(p, x);
     }
     put_text(p, LEFT + 0.5 * frame_width(), bottom + 40, "middle", "#333", p->f->x_name);
-    put_words(p, LEFT, p->top - 30, "start", "#333", p->f->y_name, TITLE_LENGTH);
+    put_words(p, LEFT, p->top - 42, "start", "#333", p->f->y_name, TITLE_LENGTH);
     if (!isnan(p->c->terms[0]))
         put_text(p, WIDTH - RIGHT + 8, p->top - 7, "start", "#333", "terms");
-    put_words(p, WIDTH - RIGHT, p->top - 30, "end", "#000", p->c->title, TITLE_LENGTH);
+    put_words(p, WIDTH - RIGHT, p->top - 42, "end", "#000", p->c->title, TITLE_LENGTH);
 }
 
 static void put_mark(const panel *p)
@@ -143,7 +159,7 @@ static void put_mark(const panel *p)
     const double x = isnan(p->f->mark) ? NAN : across(p, p->f->mark);
     if (!(x >= LEFT - 1 && x <= WIDTH - RIGHT + 1)) return;
     put_line(p, x, p->top, x, p->top + frame_height(), "stroke=\"#333\" stroke-dasharray=\"5 4\"");
-    put_text(p, x + 5, p->top + frame_height() - 8, "start", "#333", "selected");
+    put_text(p, x, p->top - 21, "middle", "#333", "selected"); /* where no curve comes */
 }
 
 /* ---- curves ----------------------------------------------------------------------------------- */

@@ -7,13 +7,14 @@ typedef struct curves {           /* of one target                              
     const char *title;
     int64_t points, lines;
     double *x;                    /* points                                              */
-    double *terms;                /* points; NAN: not known                              */
+    double *terms;                /* points (exact: from there on); NAN: not known       */
     const char **name;            /* lines                                               */
     double *y;                    /* lines x points                                      */
 } curves;
 typedef struct figure {
     const char *x_name, *y_name;
     int     logarithmic;          /* x by its logarithm                                   */
+    int     exact;                /* breakpoints are among the points                    */
     double  mark;                 /* an x to be marked; NAN: none                        */
     int64_t count;
     curves *of;                   /* count: one above the other                          */

@@ -385,30 +385,34 @@ static void report_decisions(const json_t *model)
         report("Outside", "%.4g %% of the training rows", 100 * error);
 }
 
+/* " (R2 0.93)"; nothing where the target is constant. */
+static const char *r2_words(double loss, double null, char out[32])
+{
+    out[0] = '\0';
+    if (null > 0) snprintf(out, 32, " (R2 %.4f)", 1 - loss / null);
+    return out;
+}
+
 void report_error(const json_t *model)
 {
     double score = json_at(model, "score");
     report_decisions(model);
     if (strcmp(json_text_at(model, "task"), "regression") != 0) return;
     if (strcmp(json_text_at(model, "loss"), "square") != 0) return;
-    if (is_joint(model)) {
-        report("Error", "R2 %.4f training, all targets together",
-               1 - json_at_target(model, "mean_loss", 0) / json_at_target(model, "null", 0));
-        return;
-    }
     for (int64_t t = 0; t < targets_shown(model); t++) {
-        double loss = json_at_target(model, "mean_loss", t);
-        double null = json_at_target(model, "null", t);
+        const double loss = json_at_target(model, "mean_loss", t);
+        const double null = json_at_target(model, "null", t);
         const char *label = t == 0 ? "Error" : "";
+        char r2[2][32];
         if (target_count(model) > 1)
-            report(label, "%s: RMSE %.5g training (R2 %.4f)", target_name(model, t), sqrt(loss),
-                   1 - loss / null);
+            report(label, "%s: RMSE %.5g training%s", target_name(model, t), sqrt(loss),
+                   r2_words(loss, null, r2[0]));
         else if (isfinite(score) && !is_criterion(model))
-            report(label, "RMSE %.5g training (R2 %.4f), %.5g %s (R2 %.4f)%s", sqrt(loss),
-                   1 - loss / null, sqrt(score), score_words(model), 1 - score / null,
-                   json_at(model, "score_rows") < json_at(model, "n") ? " on a part of the rows"
-                                                                      : "");
+            report(
+                label, "RMSE %.5g training%s, %.5g %s%s%s", sqrt(loss), r2_words(loss, null, r2[0]),
+                sqrt(score), score_words(model), r2_words(score, null, r2[1]),
+                json_at(model, "score_rows") < json_at(model, "n") ? " on a part of the rows" : "");
         else
-            report(label, "RMSE %.5g training (R2 %.4f)", sqrt(loss), 1 - loss / null);
+            report(label, "RMSE %.5g training%s", sqrt(loss), r2_words(loss, null, r2[0]));
     }
 }

@@ -6,7 +6,8 @@
  *
  * beta >= 0: the positive part of x_j'u takes its place, and x_j'u <= 0 that of x_j'u = 0.
  * group:targets: X is block diagonal, one block of it is kept, u and beta are those of all
- * targets, and the one certificate of them is written into each.
+ * targets, and the one certificate of them is written into each; the losses beside it are those of
+ * each target.
  *
  * D <= least possible P <= P whoever computed beta and u; nothing here knows a solver. u is
  * made feasible first: orthogonal to the columns without a penalty (certify_project.c), then
@@ -316,6 +317,23 @@ static fen_certificate judge(const claim *c)
     return out;
 }
 
+/* Of one target under the common penalty: its own losses, all else is theirs together. */
+static fen_certificate share_of(const claim *c, int64_t k, fen_certificate joint)
+{
+    if (c->copies == 1) return joint;
+    joint.mean_loss = fenp_claim_mean_loss(&c->one[k]);
+    joint.null = fenp_claim_null(&c->one[k]);
+    return joint;
+}
+
+double fenp_joint_null(const fen_model *m, const fen_certificate *of, int64_t t)
+{
+    const int64_t first = t / m->copies * m->copies;
+    double sum = 0.0;
+    for (int64_t k = 0; k < m->copies; k++) sum += of[first + k].null;
+    return sum;
+}
+
 /* ---- a whole model ----------------------------------------------------------------------- */
 
 static int open_claim(claim *c)
@@ -384,7 +402,8 @@ fen_status fenp_certify_linear(const fen_model *m, const fenp_sample *sample, fe
     for (int64_t first = 0; status == FEN_OK && first < m->targets; first += c.copies) {
         status = certify_block(&c, first, err);
         if (status == FEN_OK) out[first] = judge(&c);
-        for (int64_t k = 1; status == FEN_OK && k < c.copies; k++) out[first + k] = out[first];
+        for (int64_t k = c.copies - 1; status == FEN_OK && k >= 0; k--)
+            out[first + k] = share_of(&c, k, out[first]);
     }
     close_claim(&c);
     return status;

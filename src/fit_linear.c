@@ -179,7 +179,8 @@ static fen_status prefer_constants(const drive *d, fen_error *err)
     int worse = 0;
     for (int64_t k = 0; status == FEN_OK && k < d->setup->count; k++) {
         const fen_certificate *c = &m->certificate[k * m->copies];
-        if (is_proved(m, k * m->copies) || c->primal <= c->null || isinf(c->null)) continue;
+        const double null = fenp_joint_null(m, m->certificate, k * m->copies);
+        if (is_proved(m, k * m->copies) || c->primal <= null || isinf(null)) continue;
         status = make_constant(d, k, err);
         worse = 1;
     }

@@ -253,6 +253,18 @@ static fen_status add_change(trace *r, const fenp_break *at, fen_error *err)
     return FEN_OK;
 }
 
+/* Columns without a penalty are in from the start. */
+static fen_status add_free(trace *r, const double *beta, fen_error *err)
+{
+    const fenp_groups *groups = r->problem->groups;
+    const json_t *first = json_array_get(r->points[r->first], 0);
+    for (int64_t j = 0; groups->weight && j < r->problem->x->p; j++)
+        if (groups->weight[j] == 0.0 && beta[j] != 0.0 &&
+            json_array_append(json_object_get(first, "entered"), r->label[j]))
+            return fenp_no_memory(err, 0, "the path");
+    return FEN_OK;
+}
+
 static fen_status see_break(void *user, const fenp_break *at, const double *beta, double b,
                             fen_error *err)
 {
@@ -268,14 +280,21 @@ static fen_status see_break(void *user, const fenp_break *at, const double *beta
     of.loss = loss_of(r, 0, b);
     of.objective = of.loss + at->lambda * penalty;
     of.gap = (of.objective - dual_value(r, at->lambda, b)) / of.objective;
+    const int begins = r->last == INFINITY;
     r->last = at->lambda;
-    const fen_status status = add_point(r, &of, beta, &b, err);
+    fen_status status = add_point(r, &of, beta, &b, err);
+    if (status == FEN_OK && begins) status = add_free(r, beta, err);
     return status == FEN_OK ? add_change(r, at, err) : status;
 }
 
-static fen_status check_exact(const trace *r, fen_error *err)
+static fen_status check_exact(const trace *r, int scored, fen_error *err)
 {
     const fenp_linear *q = &r->setup->problem[0];
+    if (scored)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--engine homotopy has breakpoints and no scores: leave out --select %s, "
+                         "or --engine",
+                         r->settled->o.select);
     if (fenp_is_square(q->loss) && q->mix == 1.0 && !q->groups->start) return FEN_OK;
     return fenp_fail(err, FEN_BAD_CALL,
                      "--engine homotopy is for the square loss with --penalty l1; leave it out");
@@ -392,7 +411,7 @@ static fen_status run(trace *r, int scored, char **json, const fenp_task *task, 
     const fen_options *o = &r->settled->o;
     const fenp_task choosing = fenp_task_part(task, "folds", 0.0, 0.9);
     const fenp_task rest = fenp_task_part(task, "path", scored ? 0.9 : 0.0, 1.0);
-    fen_status status = r->exact ? check_exact(r, err) : FEN_OK;
+    fen_status status = r->exact ? check_exact(r, scored, err) : FEN_OK;
     if (status == FEN_OK) status = open_trace(r, err);
     if (status == FEN_OK && scored)
         status = fenp_score_linear(r->setup, r->sample, r->settled, &r->chosen, &choosing, err);

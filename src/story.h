@@ -222,6 +222,8 @@ int64_t    fenp_certify_bytes(const fenp_size *size);       /* its work area    
 fen_status fenp_check_kernel(const fen_kernel *kernel, const fenp_sample *sample, fen_error *err);
 fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_certificate *out,
                         const fenp_task *task, fen_error *err);
+/* Of the best constants of all targets under the penalty of target t. */
+double     fenp_joint_null(const fen_model *model, const fen_certificate *of, int64_t t);
 /* digits: targets, for fenp_gap_unit. */
 fen_status fenp_certify_digits(const fen_model *model, const fenp_sample *sample, double *digits,
                                fen_error *err);

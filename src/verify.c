@@ -76,12 +76,15 @@ static int selection_agrees(const fen_model *m)
 }
 
 /* What speaks against the certificate of one target; NULL: nothing. */
-static const char *objection(const fen_model *m, int64_t t, const fen_certificate *now,
+static const char *objection(const fen_model *m, int64_t t, const fen_certificate *all,
                              double digits, double tolerance)
 {
+    const fen_certificate *now = &all[t];
+    fen_certificate joint = *now; /* what the gap was measured by */
+    joint.null = fenp_joint_null(m, all, t);
     if (!m->bias && m->offset[t] != 0.0) return "there is an offset in a model without bias";
     if (!(fabs(now->relative_gap) <= tolerance)) return "the relative gap is above the tolerance";
-    if (!reproduces(m, t, now, fenp_gap_unit(now, digits)))
+    if (!reproduces(m, t, now, fenp_gap_unit(&joint, digits)))
         return "the stored certificate does not come out again";
     return NULL;
 }
@@ -348,7 +351,7 @@ static void conclude(const fen_model *m, const finding *f, const fen_options *o,
     if (!why && !selection_agrees(m))
         why = "gamma, lambda and power are not the choice of the stored table";
     for (int64_t t = 0; t < m->targets; t++) {
-        if (!why) why = objection(m, t, &f->now[t], f->digits[t], o ? o->tolerance : m->tolerance);
+        if (!why) why = objection(m, t, f->now, f->digits[t], o ? o->tolerance : m->tolerance);
         out[t] = f->now[t];
     }
     *holds = why == NULL;

@@ -171,6 +171,21 @@ class Fits(Linear):
         self.assertEqual(sum(any(pair) for pair in values), found["groups"]["active"])
         self.assertTrue(all(all(pair) or not any(pair) for pair in values))
         self.assertEqual(found["primal"][0], found["primal"][1])
+        self.assertAlmostEqual(sum(found["mean_loss"]) + 0.5 * found["norm"][0],
+                               found["primal"][0], places=9)
+        fitted = {entry["name"]: entry["value"] for entry in found["coefficients"]}
+        rows = [line.split(",") for line in both]
+        for t, target in enumerate(("y", "z")):     # each target has a loss of its own
+            at = rows[0].index(target)
+            left = [float(row[at]) - found["intercept"][t]
+                    - sum(float(cell) * fitted[name][t] for name, cell in zip(rows[0], row)
+                          if name in fitted) for row in rows[1:]]
+            loss = sum(r * r for r in left) / len(left)
+            self.assertAlmostEqual(found["mean_loss"][t], loss, delta=1e-9 * loss)
+            self.assertAlmostEqual(found["train_rmse"][t] ** 2, loss, delta=1e-9 * loss)
+        text = self.run_tool("info", "m.fen").out
+        self.assertIn(f"y: RMSE {found['train_rmse'][0]:.5g} training", text)
+        self.assertIn(f"z: RMSE {found['train_rmse'][1]:.5g} training", text)
         self.assert_verified("m.fen", "two.csv")
         self.refuse_fit("numbers.csv", "--penalty", "group:targets", "--loss", "pinball:0.1,0.9",
                         "--lambda", "0.1", says=["group:targets", "one parameter of the loss"])

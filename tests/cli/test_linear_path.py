@@ -134,6 +134,9 @@ class PathTest(tool.ToolTest):
         texts = ["".join(c.data for c in t.childNodes) for t in svg.getElementsByTagName("text")]
         self.assertIn("<&x0\u00e9>", texts)
         self.assertIn("selected", texts)
+        frame = svg.getElementsByTagName("rect")[-1]
+        mark = svg.getElementsByTagName("text")[texts.index("selected")]
+        self.assertLess(float(mark.getAttribute("y")), float(frame.getAttribute("y")))
         self.assertIn("lambda", texts)
         lines = svg.getElementsByTagName("polyline")
         self.assertEqual(len(lines), 8)
@@ -147,6 +150,53 @@ class PathTest(tool.ToolTest):
                              .getElementsByTagName("polyline")), 8)
         out = self.run_tool("path", "data.csv", "--penalty", "l1", "--plot", "-").out
         self.assertTrue(out.startswith("<svg") and out.endswith("</svg>\n"))
+
+    def test_plot_of_breakpoints(self):
+        """Linear in lambda between breakpoints: curves over its logarithm. The counts above are those
+        of the breakpoint before."""
+        self.write("data.csv", table())
+        found = self.run_tool("path", "data.csv", "--penalty", "l1", "--engine", "homotopy",
+                              "--plot", "p.svg", "--json").json
+        points = found["points"]
+        svg = xml.dom.minidom.parse(self.path("p.svg"))
+        lines = [[tuple(map(float, xy.split(","))) for xy in line.getAttribute("points").split()]
+                 for line in svg.getElementsByTagName("polyline")]
+        pieces = sum(point["lambda"] > 0 for point in points) - 1
+        self.assertTrue(all(len(line) == 20 * pieces + 1 for line in lines))
+        texts = [(float(t.getAttribute("x")), float(t.getAttribute("y")), t.firstChild.data)
+                 for t in svg.getElementsByTagName("text") if t.firstChild]
+        ticks = {x: float(word) for x, y, word in texts if 400 < y < 430}
+        counts = {x: int(word) for x, y, word in texts if 50 < y < 60 and word != "terms"}
+        self.assertEqual(set(ticks), set(counts))
+        for x, lam in ticks.items():
+            above = [p["terms"] for p in points if p["lambda"] > lam]
+            self.assertEqual(counts[x], above[-1] if above else 0)
+        left, right = lines[0][0][0], lines[0][-1][0]
+        top, end = points[0]["lambda"], points[-1]["lambda"]
+        drawn = max(lines, key=lambda line: abs(line[-1][1] - line[0][1]))  # of the largest
+        sizes = {name: scale * points[-1]["coefficients"].get(name, 0)
+                 for name, scale in zip(found["features"], found["scales"])}
+        largest = max(sizes, key=lambda name: abs(sizes[name]))
+        of = [point["coefficients"].get(largest, 0.0) for point in points]
+        for x, y in drawn:
+            lam = top * (end / top) ** ((x - left) / (right - left))
+            k = max(i for i in range(pieces) if points[i]["lambda"] >= lam or i == 0)
+            share = (points[k]["lambda"] - lam) / (points[k]["lambda"] - points[k + 1]["lambda"])
+            value = (of[k] + share * (of[k + 1] - of[k])) / of[-1]
+            at = (y - drawn[0][1]) / (drawn[-1][1] - drawn[0][1])
+            self.assertAlmostEqual(value, at, delta=3e-4)    # a hundredth of a pixel
+
+    def test_breakpoints_of_free_columns(self):
+        """A column without a penalty is in from the first row on."""
+        self.write("data.csv", table())
+        points = self.run_tool("path", "data.csv", "--penalty", "l1", "--engine", "homotopy",
+                               "--feature-weights", "x3=0", "--json").json["points"]
+        self.assertIn("x3", points[0]["entered"])
+        self.assertEqual(len(points[0]["entered"]), points[0]["terms"])
+        inside = set()
+        for point in points:
+            inside = (inside | set(point["entered"])) - set(point["left"])
+            self.assertEqual(len(inside), point["terms"])
 
     def test_kernel_lasso(self):
         self.write("data.csv", table(n=40, p=3))
@@ -179,6 +229,9 @@ class PathTest(tool.ToolTest):
                 (("--penalty", "elastic:0.5", "--engine", "homotopy"), ["homotopy", "l1"]),
                 (("--penalty", "l1", "--loss", "absolute", "--engine", "homotopy"), ["homotopy"]),
                 (("--engine", "homotopy"), ["homotopy", "l1"]),
+                (("--penalty", "l1", "--engine", "homotopy", "--select", "kfold:5"),
+                 ["homotopy", "--select kfold:5"]),
+                (("--penalty", "l1", "--plot", "p.png"), ["p.png", ".svg"]),
                 (("--plot", "p.svg"), ["--plot", "--kernel linear"])):
             self.refuse("path", "data.csv", *words, code=USAGE, says=says)
         self.refuse("path", "data.csv", "--penalty", "l1", "--plot", "no/folder/p.svg", code=4,

@@ -156,7 +156,7 @@ class Certificate(Rows):
         return y, w, par, low, high
 
     def values(self, name, data, metadata, arrays, x, first):
-        """Mean loss, penalty over lambda, P and D of the outputs under one penalty: one, but for
+        """Mean losses, penalty over lambda, P and D of the outputs under one penalty: one, but for
         group:targets."""
         (n, p), copies = x.shape, int(metadata["copies"])
         lam, mix = float(metadata["lambda"]), float(metadata["mix"])
@@ -165,11 +165,11 @@ class Certificate(Rows):
         lists, a = groups_of(arrays, p * copies, metadata["penalty"] == "none")
         beta = self.coefficients(arrays, p)[first:first + copies]
         self.assertTrue(not positive or (beta >= 0).all())
-        mean, duals, products = 0.0, [], []
+        means, duals, products = [], [], []
         for k in range(copies):
             y, w, par, low, high = self.problem(name, data, metadata, arrays, first + k)
             f = x @ beta[k] + arrays["offset"][first + k]
-            mean += w @ numpy.where(w > 0, value(y, f, par), 0.0)
+            means.append(w @ numpy.where(w > 0, value(y, f, par), 0.0))
             free = numpy.array([j - k * p for g, weight in zip(lists, a) if weight == 0
                                 for j in g if k * p <= j < (k + 1) * p], int)
             touched = [j for j in free if not positive or beta[k][j] > 0]
@@ -191,18 +191,18 @@ class Certificate(Rows):
         for y, w, u, par in duals:
             z = shrink * numpy.divide(u, w, out=numpy.zeros(n), where=w > 0)
             dual -= w @ numpy.where(w > 0, conj(y, z, par), 0.0)
-        return mean, norm, mean + lam * norm, dual
+        return means, norm, sum(means) + lam * norm, dual
 
     def check(self, name):
         data, _ = self.fitted(name)
         metadata, arrays = self.model()
         x, copies = self.design(metadata, arrays), int(metadata["copies"])
         for t, certificate in enumerate(arrays["certificate"]):
-            mean, norm, primal, dual = self.values(name, data, metadata, arrays, x,
-                                                   t // copies * copies)
+            means, norm, primal, dual = self.values(name, data, metadata, arrays, x,
+                                                    t // copies * copies)
             stored, unit = dict(zip(KEYS, certificate)), max(primal, 1e-12)
             self.assertAlmostEqual(stored["primal"], primal, delta=1e-9 * unit)
-            self.assertAlmostEqual(stored["mean_loss"], mean, delta=1e-9 * unit)
+            self.assertAlmostEqual(stored["mean_loss"], means[t % copies], delta=1e-9 * unit)
             self.assertAlmostEqual(stored["norm"], norm, delta=1e-9 * norm)
             self.assertLessEqual(dual, stored["dual"] + 1e-9 * unit)
             self.assertGreaterEqual(dual, stored["dual"] - 1e-6 * unit)

@@ -245,7 +245,7 @@ static void test_targets_together(void **unused)
     (void)unused;
     enum { BOTH = 2 };
     int64_t start[COLUMNS + 1], member[BOTH * COLUMNS];
-    double null = 0.0, par = 0.0;
+    double null = 0.0, loss = 0.0, par = 0.0;
     fenp_sample *s = orthogonal(BOTH, 1.0);
     fen_model *m = make_model(s, "group", 1.0, 0.7, 1);
     fen_certificate c[BOTH];
@@ -261,9 +261,14 @@ static void test_targets_together(void **unused)
     complete(m, s);
     certify(m, s, c);
     assert_optimal(&c[0]);
-    for (int t = 0; t < BOTH; t++)
-        null += fenp_null_objective(m->loss, &par, s->y + t * ROWS, s->w, ROWS, 1);
-    assert_near(c[0].null, null, null);
+    for (int t = 0; t < BOTH; t++) {
+        const double of = fenp_null_objective(m->loss, &par, s->y + t * ROWS, s->w, ROWS, 1);
+        assert_near(c[t].null, of, of);
+        null += of, loss += c[t].mean_loss;
+    }
+    assert_near(fenp_joint_null(m, c, 1), null, null);
+    assert_near(loss + m->lambda * c[0].norm, c[0].primal, c[0].primal);
+    c[1].null = c[0].null, c[1].mean_loss = c[0].mean_loss; /* all but these is joint */
     assert_same(&c[0], &c[1]);
     double digits[BOTH];
     assert_int_equal(fenp_certify_digits(m, s, digits, NULL), FEN_OK);
