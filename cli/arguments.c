@@ -163,6 +163,9 @@ static int take_option(request *r, int value, char *text)
         r->help = 1;
     else {
         const fen_option *o = fen_option_at(value - VALUE_LIBRARY);
+        if (text && !text[0] && strcmp(o->name, "feature-weights") == 0)
+            return complain(EXIT_USAGE, "--feature-weights is empty: give COLUMN=WEIGHT,... or a "
+                                        "file of such lines, or leave it out");
         if (fen_options_set(&r->options, o->name, text, &err)) return fail(&err);
         add_typed(r, o, text);
     }

@@ -73,6 +73,7 @@ static fen_status build(fenp_prep **prep, const fenp_sample *sample, fenp_settle
     m->selection = chosen->selection, chosen->selection = (fenp_selection){ .kind = "" };
     fenp_note_labels(m, sample);
     if (chosen->cut) fenp_note_cut(m);
+    if (settled->idle) fenp_note_idle(m, o->select);
     *out = m;
     return FEN_OK;
 }

@@ -86,6 +86,16 @@ static void list_features(const fen_model *m, const int64_t *which, int64_t coun
         snprintf(out + used, room - used, " and %lld more", (long long)(count - SHOWN));
 }
 
+/* Groups of one coefficient each; those of dummy variables or of several targets have more. */
+static int has_lone_groups(const fen_model *m)
+{
+    int64_t g = 0;
+    while (m->groups.start && g < m->groups.count &&
+           m->groups.start[g + 1] - m->groups.start[g] == 1)
+        g++;
+    return g > 1 && g == m->groups.count;
+}
+
 void fenp_note_linear(fen_model *m, int gamma_chosen)
 {
     int64_t open = 0;
@@ -96,11 +106,17 @@ void fenp_note_linear(fen_model *m, int gamma_chosen)
     if (open)
         note(m, "%lld %s%s not penalised", (long long)open,
              m->groups.start ? "group" : "coefficient", open > 1 ? "s are" : " is");
+    if (has_lone_groups(m)) note(m, "every column is a group by itself, as with --penalty l1");
     if (m->aliased_count) {
         list_features(m, m->aliased, m->aliased_count, names, sizeof names);
         note(m, "columns that earlier ones span: %s", names);
     }
     if (gamma_chosen) note(m, "gamma by leave-one-out of ridge regression");
+}
+
+void fenp_note_idle(fen_model *m, const char *select)
+{
+    note(m, "--select %.20s had nothing to choose: lambda was given", select);
 }
 
 void fenp_note_cut(fen_model *m)

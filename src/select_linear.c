@@ -28,7 +28,7 @@
 #include "promise/laws.h"
 #include "select_linear.h"
 
-enum { LAMBDAS = 100, MOST_LEFT_OUT = 200 };
+enum { LAMBDAS = 100 };
 static const double TALL_RATIO = 1e-4, WIDE_RATIO = 1e-2;
 static const double RULE_RATIO = 0.1; /* of the largest lambda, without scores */
 
@@ -69,11 +69,11 @@ static fen_status check(const fenp_lambda_search *s, fen_error *err)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--select gcv is for the square loss; with the %s loss use kfold:10",
                          s->loss->name);
-    if (asks(o, "loo") && s->sample->n > MOST_LEFT_OUT)
+    if (asks(o, "loo") && s->sample->n > FENP_MOST_LEFT_OUT)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--select loo would fit as many paths as there are rows, %lld; use "
                          "kfold:10 (loo is for %d rows at most)",
-                         (long long)s->sample->n, MOST_LEFT_OUT);
+                         (long long)s->sample->n, FENP_MOST_LEFT_OUT);
     return FEN_OK;
 }
 

@@ -50,10 +50,28 @@ static fen_status check_classes(const fen_options *o, const fenp_prep *prep, con
     if (o->probability && !prep->class_count)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--probability is for classes; see --task classification");
+    if (strcmp(o->multiclass, "ovo") == 0 && !prep->class_count)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--multiclass ovo is for classes; leave it out, or see --task "
+                         "classification");
     return FEN_OK;
 }
 
-static fen_status check_loss(const fen_options *o, const fen_loss *loss, fen_error *err)
+/* Outside the tube nothing is allowed and inside all is free: the largest lambda is infinite, and
+ * below it the solution is nearly the same everywhere. */
+static fen_status check_tube(const fen_options *o, const fen_loss *loss, fen_error *err)
+{
+    if (strcmp(loss->name, "tube") != 0 || !fenp_on_coefficients(o) ||
+        o->lambda.choice != FEN_AUTO || strcmp(o->penalty, "none") == 0)
+        return FEN_OK;
+    return fenp_fail(err, FEN_BAD_CALL,
+                     "--loss tube with --penalty %.64s leaves no lambda to choose: the solution "
+                     "hardly depends on it; give one, such as --lambda 1/n",
+                     o->penalty);
+}
+
+static fen_status check_loss(const fen_options *o, const fen_loss *loss, int64_t rows,
+                             fen_error *err)
 {
     if (fenp_is_square(loss)) return FEN_OK;
     if (o->smoothness > 0.0)
@@ -69,19 +87,26 @@ static fen_status check_loss(const fen_options *o, const fen_loss *loss, fen_err
         return fenp_fail(err, FEN_BAD_CALL, "--nu is for --power 2");
     if (strcmp(o->select, "gcv") == 0)
         return fenp_fail(err, FEN_BAD_CALL,
-                         "--select gcv is for the square loss; with the %s loss use kfold:5 or loo",
-                         loss->name);
-    return FEN_OK;
+                         "--select gcv is for the square loss; with the %s loss use %s%s",
+                         loss->name, fenp_on_coefficients(o) ? "kfold:10" : "kfold:5",
+                         rows <= FENP_MOST_LEFT_OUT ? " or loo" : "");
+    return check_tube(o, loss, err);
 }
 
 /* Kernel machines and linear models have engines of their own. */
-static fen_status check_engine(const fen_options *o, fen_error *err)
+static fen_status check_engine(const fen_options *o, const fen_loss *loss, fen_error *err)
 {
     const int linear = fenp_on_coefficients(o), of_kernels = fenp_find_solver(o->engine) != NULL;
     if (strcmp(o->engine, "homotopy") == 0)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--engine homotopy is for fenchel path --penalty l1; leave it out");
-    if (strcmp(o->engine, "auto") == 0 || linear != of_kernels) return FEN_OK;
+    if (strcmp(o->engine, "auto") == 0) return FEN_OK;
+    if (strcmp(o->penalty, "none") == 0 && fenp_is_square(loss) && !o->nonnegative)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--engine %s: least squares without a penalty are solved by QR alone; "
+                         "leave --engine out",
+                         o->engine);
+    if (linear != of_kernels) return FEN_OK;
     return fenp_fail(err, FEN_BAD_CALL, "--engine %s is for %s; leave --engine out", o->engine,
                      of_kernels ? "--penalty rkhs" : "penalties on coefficients");
 }
@@ -142,6 +167,11 @@ static fen_status convert_lambda(fen_options *o, const fen_loss *loss, double we
 {
     const int libsvm = strcmp(o->as, "libsvm") == 0;
     if (strcmp(o->as, "fenchel") == 0) return FEN_OK;
+    if (o->lambda.choice != FEN_GIVEN || o->smoothness > 0)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--as %s is the unit of a lambda that is given: give --lambda, or leave "
+                         "--as out",
+                         o->as);
     const double unit = unit_of_lambda(o, loss, weight_sum);
     if (unit == 0.0 && strcmp(o->penalty, "rkhs") == 0 && strcmp(o->as, "glmnet") != 0)
         return fenp_fail(err, FEN_BAD_CALL,
@@ -155,7 +185,7 @@ static fen_status convert_lambda(fen_options *o, const fen_loss *loss, double we
     if (some_power(o, 0, 2.0))
         return fenp_fail(err, FEN_BAD_CALL, "--as %s is for --power 2: give lambda in our unit",
                          o->as);
-    for (int i = 0; o->lambda.choice == FEN_GIVEN && i < o->lambda.count; i++) {
+    for (int i = 0; i < o->lambda.count; i++) {
         double *at = &o->lambda.at[i];
         *at = libsvm ? unit / *at : unit * *at;
         if (!(*at > 0.0) || !isfinite(*at))
@@ -195,6 +225,13 @@ static void settle_choices(fen_options *o, const fen_loss *loss, int64_t rows)
         o->power = o->nu > 0 ? fen_value(2.0) : convex;
 }
 
+/* Of penalties on coefficients of columns: --select also means that gamma is to be chosen. */
+static int is_idle(const fen_options *o)
+{
+    return fenp_on_coefficients(o) && fenp_kernel_of(o)->linear && o->lambda.choice == FEN_GIVEN &&
+           o->lambda.count == 1 && strcmp(o->select, "auto") != 0 && strcmp(o->select, "none") != 0;
+}
+
 /* Epsilons that were left to us; each goes by its own target. */
 static fen_status fill_parameters(const fen_options *o, const fenp_prep *prep,
                                   const fenp_sample *sample, fenp_output *output, fen_error *err)
@@ -213,15 +250,16 @@ fen_status fenp_settle(const fen_options *given, const fenp_prep *prep, fenp_sam
     fenp_loss_choice choice;
     fen_status status = fenp_choose_loss(prep, given, &choice, err);
     if (status == FEN_OK) status = fenp_parse_penalty(given->penalty, &s.penalty, err);
-    if (status == FEN_OK) status = check_engine(given, err);
+    if (status == FEN_OK) status = check_engine(given, choice.loss, err);
     if (status != FEN_OK) return status;
     settle_choices(&s.o, choice.loss, sample->n);
+    s.idle = is_idle(given);
     if (prep->targets == 0) s.o.bias = 0; /* one class: a constant would be all of the answer */
     status = check_classes(given, prep, choice.loss, err);
     if (status == FEN_OK)
         status = fenp_outputs_make(prep, given, &choice, sample, &s.output, &s.class_weights, err);
     if (status == FEN_OK) status = settle_smoothness(&s.o, sample->p, sample->weight_sum, err);
-    if (status == FEN_OK) status = check_loss(&s.o, choice.loss, err);
+    if (status == FEN_OK) status = check_loss(&s.o, choice.loss, sample->n, err);
     if (status == FEN_OK) status = convert_lambda(&s.o, choice.loss, sample->weight_sum, err);
     if (status == FEN_OK) status = check_price(&s, prep, choice.loss, sample, err);
     if (status == FEN_OK) status = fill_parameters(given, prep, sample, s.output, err);

@@ -73,6 +73,7 @@ typedef struct fenp_settled {
     fenp_output *output;           /* sample->targets of them                           */
     double      *class_weights;    /* NULL: all 1                                       */
     fenp_penalty_choice penalty;   /* o.kernel is a bare name, too                      */
+    int          idle;             /* --select was given, and so was all it could choose */
 } fenp_settled;
 /* Labels of sample become those of the outputs. The strings of o are borrowed from given. */
 fen_status fenp_settle(const fen_options *given, const fenp_prep *prep, fenp_sample *sample,
@@ -115,6 +116,7 @@ fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
 void       fenp_setup_free(fenp_setup *setup);     /* what it holds, not the struct      */
 
 /* ---- select_linear.c: lambda of penalties on coefficients -------------------------------- */
+enum { FENP_MOST_LEFT_OUT = 200 }; /* rows up to which loo is a path each               */
 /* problems: count of them, as in fenp_setup. Sets all of *out but the kernel; a time limit leaves
  * the best so far and cut. */
 fen_status fenp_choose_linear(const fenp_linear *problems, int64_t count,
@@ -204,6 +206,8 @@ void       fenp_note_labels(fen_model *model, const fenp_sample *sample);
 /* Of penalties on coefficients: what is not penalised, which columns the others span, how gamma
  * was chosen. */
 void       fenp_note_linear(fen_model *model, int gamma_chosen);
+/* That --select had nothing to choose. */
+void       fenp_note_idle(fen_model *model, const char *select);
 /* That there was no time for all of the selection. */
 void       fenp_note_cut(fen_model *model);
 /* What f(x_i) (targets x n) show: residuals outside a tube. */

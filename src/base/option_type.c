@@ -360,6 +360,11 @@ static fen_status parse_value(const reader *in, const char *item, int64_t length
     if (in_range(in->row, *value)) return FEN_OK;
     char piece[64];
     snprintf(piece, sizeof piece, "%.*s", (int)(length < 63 ? length : 63), item);
+    if (*value == 0.0 && strcmp(in->row->shown.name, "lambda") == 0)
+        return fenp_fail(in->err, FEN_BAD_CALL,
+                         "--lambda must be greater than 0, not \"%s\"; a fit without a penalty is "
+                         "--penalty none",
+                         piece);
     fenp_option one = one_value(in->row);
     return refuse(&one, 0, piece, in->err);
 }

@@ -88,7 +88,7 @@ const fenp_named *fenp_names_find(const fenp_names *names, const char *name)
 }
 
 fen_status fenp_names_unknown(const fenp_names *names, const char *where, const char *name,
-                              fen_error *err)
+                              fen_status kind, fen_error *err)
 {
     const int64_t count = names->count < NAMES_COMPARED ? names->count : NAMES_COMPARED;
     const char **known = fenp_new_zeroed(count + 1, sizeof *known);
@@ -96,10 +96,10 @@ fen_status fenp_names_unknown(const fenp_names *names, const char *where, const 
     const char *near = known ? fenp_nearest(name, known) : NULL;
     free(known);
     if (near)
-        return fenp_fail(err, FEN_BAD_DATA,
+        return fenp_fail(err, kind,
                          "%.230s: there is no input column \"%.60s\"; did you mean \"%.60s\"?",
                          where, name, near);
-    return fenp_fail(err, FEN_BAD_DATA,
+    return fenp_fail(err, kind,
                      "%.230s: there is no input column \"%.60s\"; the inputs are \"%.60s\" to "
                      "\"%.60s\"",
                      where, name, names->prep->input[0].name,

@@ -4,6 +4,7 @@
  *
  * A column stands for all of its features; a feature ("colour = red") may be named instead.
  * What is not named has the weight 1; weight 0: not penalised. The file may have a header.
+ * Mistakes in the option itself are FEN_BAD_CALL, those in a file FEN_BAD_DATA.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ typedef struct reading {
     fenp_names names;
     double *factor;  /* of every feature; NaN: not named so far               */
     char where[256]; /* "--feature-weights" or the line of the file           */
+    fen_status kind; /* of mistakes: FEN_BAD_CALL, or FEN_BAD_DATA in a file  */
     fen_status status;
     fen_error *err;
 } reading;
@@ -27,16 +29,17 @@ static fen_status set(reading *r, const char *name, const char *number)
 {
     double weight;
     const fenp_named *found = fenp_names_find(&r->names, name);
-    if (!found) return fenp_names_unknown(&r->names, r->where, name, r->err);
+    if (!found) return fenp_names_unknown(&r->names, r->where, name, r->kind, r->err);
     if (!fenp_parse_fraction(number, (int64_t)strlen(number), &weight) || !isfinite(weight) ||
         weight < 0.0)
-        return fenp_fail(r->err, FEN_BAD_DATA,
+        return fenp_fail(r->err, r->kind,
                          "%.230s: the weight of \"%.60s\" must be a number >= 0 (0: not "
                          "penalised), not \"%.40s\"",
                          r->where, name, number);
     for (int64_t j = found->first; j < found->first + found->count; j++) {
         if (!isnan(r->factor[j]))
-            return fenp_fail(r->err, FEN_BAD_DATA, "%.230s: \"%.60s\" has a weight already",
+            return fenp_fail(r->err, r->kind,
+                             "%.230s: \"%.60s\" has a weight already; leave one of them out",
                              r->where, name);
         r->factor[j] = weight;
     }
@@ -48,9 +51,10 @@ static fen_status set_pair(reading *r, char *item)
 {
     char *cut = strrchr(item, '=');
     if (!cut)
-        return fenp_fail(r->err, FEN_BAD_DATA,
-                         "%.230s: \"%.60s\" is not COLUMN=WEIGHT (a file has lines NAME,WEIGHT)",
-                         r->where, item);
+        return fenp_fail(r->err, r->kind, "%.230s: \"%.60s\" is not %s", r->where, item,
+                         r->kind == FEN_BAD_DATA
+                             ? "NAME,WEIGHT"
+                             : "COLUMN=WEIGHT; names with commas need a file of lines NAME,WEIGHT");
     char *number = cut + 1 + strspn(cut + 1, " ");
     while (cut > item && cut[-1] == ' ') cut--;
     *cut = '\0';
@@ -83,7 +87,11 @@ static fen_status read_file(reading *r, const char *path)
     fenp_fields in;
     char *field[2];
     fen_status status = fenp_fields_open(path, &in, r->err);
+    if (status == FEN_IO)
+        return fenp_no_file(path, "--feature-weights ", "COLUMN=WEIGHT,COLUMN=WEIGHT or a file",
+                            r->err);
     if (status != FEN_OK) return status;
+    r->kind = FEN_BAD_DATA;
     int64_t lines = 0;
     for (int count; status == FEN_OK && (count = fenp_fields_next(&in, field, 2)) > 0;) {
         snprintf(r->where, sizeof r->where, "%.200s:%lld", path, (long long)in.line);
@@ -108,7 +116,7 @@ fen_status fenp_feature_factors(const fenp_prep *prep, const char *text, double 
 {
     *out = NULL;
     if (!text || !text[0]) return FEN_OK;
-    reading r = { .where = "--feature-weights", .status = FEN_OK, .err = err };
+    reading r = { .where = "--feature-weights", .kind = FEN_BAD_CALL, .err = err };
     fen_status status = fenp_names_make(prep, &r.names, err);
     if (status != FEN_OK) return status;
     r.factor = fenp_new(prep->features, sizeof *r.factor);

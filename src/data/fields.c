@@ -47,6 +47,16 @@ fen_status fenp_fields_open(const char *path, fenp_fields *out, fen_error *err)
     return status;
 }
 
+fen_status fenp_no_file(const char *text, const char *option, const char *alternatives,
+                        fen_error *err)
+{
+    if (!strpbrk(text, "./"))
+        return fenp_fail(err, FEN_BAD_CALL, "%s%.64s: there is no such file; it may be %s", option,
+                         text, alternatives);
+    return fenp_fail(err, FEN_IO, "%s%.64s: %.200s; it may be %s", option, text,
+                     err ? err->message : "", alternatives);
+}
+
 static int blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 /* Takes the quotes of a field away; returns where it ended in the line. */

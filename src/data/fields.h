@@ -10,6 +10,10 @@ typedef struct fenp_fields {
 } fenp_fields;
 /* FEN_IO if it cannot be read, FEN_BAD_DATA if it is no text. */
 fen_status fenp_fields_open(const char *path, fenp_fields *out, fen_error *err);
+/* That there is no such file behind an option that may hold other things, too: FEN_BAD_CALL where
+ * the text does not look like a file, else *err is what was said with alternatives added. */
+fen_status fenp_no_file(const char *text, const char *option, const char *alternatives,
+                        fen_error *err);
 /* The fields of the next line that has some, without blanks and quotes around them; valid until
  * the file is closed. How many there are (the first most are in field); 0: the end. */
 int        fenp_fields_next(fenp_fields *in, char **field, int most);

@@ -169,9 +169,9 @@ static fen_status set_weights(const fenp_prep *prep, const double *factor, fenp_
         const double first = factor ? factor[member[0] % prep->features] : 1.0;
         for (int64_t m = 1; factor && m < size; m++) {
             if (factor[member[m] % prep->features] == first) continue;
-            return fenp_fail(err, FEN_BAD_DATA,
+            return fenp_fail(err, FEN_BAD_CALL,
                              "--feature-weights: the columns of group \"%.60s\" have different "
-                             "weights, but a group has one",
+                             "weights, but a group has one; give all of them the same",
                              g->name ? g->name[k] : "");
         }
         g->weight[k] = first * (g->weight[k] < 0.0 ? sqrt((double)size) : g->weight[k]);
@@ -194,13 +194,20 @@ static fen_status make_groups(const fenp_prep *prep, const char *how, int64_t co
     return status == FEN_OK ? set_weights(prep, factor, g, err) : status;
 }
 
-static fen_status check_weights(const fenp_groups *g, fen_error *err)
+/* file: of the groups; NULL: --feature-weights alone. */
+static fen_status check_weights(const fenp_groups *g, const char *file, const char *factors,
+                                fen_error *err)
 {
+    const int from_file = factors[0] == '\0' && file;
+    const int in_text = !from_file && strchr(factors, '=');
     int64_t k = 0;
     while (g->weight && k < g->count && g->weight[k] == 0.0) k++;
     if (!g->weight || k < g->count) return FEN_OK;
-    return fenp_fail(err, FEN_BAD_DATA,
-                     "all weights are 0, so nothing is penalised; use --penalty none");
+    return fenp_fail(err, in_text ? FEN_BAD_CALL : FEN_BAD_DATA,
+                     "%.200s: all weights are 0, so nothing is penalised; use --penalty none",
+                     from_file ? file
+                     : in_text ? "--feature-weights"
+                               : factors);
 }
 
 fen_status fenp_groups_make(const fenp_prep *prep, const fen_options *o, int64_t copies,
@@ -217,7 +224,7 @@ fen_status fenp_groups_make(const fenp_prep *prep, const fen_options *o, int64_t
         made = (fenp_groups){ .count = prep->features, .weight = factor };
         factor = NULL;
     }
-    if (status == FEN_OK) status = check_weights(&made, err);
+    if (status == FEN_OK) status = check_weights(&made, choice.how, o->feature_weights, err);
     free(factor);
     if (status == FEN_OK)
         *out = made;

@@ -32,17 +32,18 @@ typedef struct reading {
 static fen_status join(reading *r, const char *column, int64_t group)
 {
     const fenp_named *found = fenp_names_find(&r->names, column);
-    if (!found) return fenp_names_unknown(&r->names, r->where, column, r->err);
+    if (!found) return fenp_names_unknown(&r->names, r->where, column, FEN_BAD_DATA, r->err);
     for (int64_t j = found->first; j < found->first + found->count; j++) {
         const int64_t before = r->out->of[j];
         if (before == group)
             return fenp_fail(r->err, FEN_BAD_DATA,
-                             "%.230s: \"%.60s\" is in group \"%.60s\" already", r->where, column,
-                             r->groups.levels[group]);
+                             "%.230s: \"%.60s\" is in group \"%.60s\" already; leave this line "
+                             "out",
+                             r->where, column, r->groups.levels[group]);
         if (before >= 0)
             return fenp_fail(r->err, FEN_BAD_DATA,
                              "%.230s: \"%.60s\" is in two groups, \"%.60s\" and \"%.60s\"; groups "
-                             "must not overlap",
+                             "must not overlap: leave one of its lines out",
                              r->where, column, r->groups.levels[before], r->groups.levels[group]);
         r->out->of[j] = group;
     }
@@ -64,6 +65,7 @@ static fen_status make_room(reading *r, int64_t group)
 static fen_status weigh(reading *r, int64_t group, const char *number)
 {
     const char *name = r->groups.levels[group];
+    char before[32];
     double weight;
     if (!fenp_parse_fraction(number, (int64_t)strlen(number), &weight) || !isfinite(weight) ||
         weight < 0.0)
@@ -74,21 +76,31 @@ static fen_status weigh(reading *r, int64_t group, const char *number)
     const fen_status status = make_room(r, group);
     if (status != FEN_OK) return status;
     double *known = &r->out->weight[group];
-    if (!isnan(*known) && *known != weight)
-        return fenp_fail(r->err, FEN_BAD_DATA,
-                         "%.230s: group \"%.60s\" has two weights; all of its lines must have the "
-                         "same",
-                         r->where, name);
+    if (!isnan(*known) && *known != weight) {
+        fenp_print_short(*known, before);
+        return fenp_fail(
+            r->err, FEN_BAD_DATA,
+            "%.230s: group \"%.60s\" has the weight %.40s here and %s before; give all "
+            "of its lines the same",
+            r->where, name, number, before);
+    }
     *known = weight;
     return FEN_OK;
 }
 
 static fen_status read_line(reading *r, int count, char **field)
 {
-    if (count != 2 + r->weights || !field[1][0])
+    const char *form = r->weights ? "column,group,weight" : "column,group";
+    if (count != 2 + r->weights)
+        return fenp_fail(
+            r->err, FEN_BAD_DATA,
+            "%.230s: a line is %s as in the header, but this one (\"%.40s\" ...) has %d "
+            "field%s; quote names with commas",
+            r->where, form, field[0], count, count == 1 ? "" : "s");
+    if (!field[1][0])
         return fenp_fail(r->err, FEN_BAD_DATA,
-                         "%.230s: a line is %s as in the header; quote names with commas", r->where,
-                         r->weights ? "column,group,weight" : "column,group");
+                         "%.230s: \"%.60s\" has no group; a line is %s: name one", r->where,
+                         field[0], form);
     const int64_t group = fenp_column_code(&r->groups, field[1], (int64_t)strlen(field[1]));
     if (group < 0) return fenp_no_memory(r->err, 0, "the groups");
     const fen_status status = join(r, field[0], group);
@@ -104,10 +116,16 @@ static fen_status read_header(reading *r, fenp_fields *in)
                      (count == 2 || strcmp(field[2], "weight") == 0);
     r->weights = count == 3;
     if (fits) return FEN_OK;
+    if (count == 0)
+        return fenp_fail(r->err, FEN_BAD_DATA,
+                         "%.200s is empty; its first line must be the header column,group or "
+                         "column,group,weight",
+                         r->path);
     return fenp_fail(r->err, FEN_BAD_DATA,
-                     "%.200s: groups are lines column,group or column,group,weight with such a "
-                     "header",
-                     r->path);
+                     "%.200s:%lld: the first line must be the header column,group or "
+                     "column,group,weight, not \"%.40s%s%.40s%s\"; put it there",
+                     r->path, (long long)in->line, field[0], count > 1 ? "," : "",
+                     count > 1 ? field[1] : "", count > 2 ? ",..." : "");
 }
 
 /* Every feature must be in a group. */
@@ -119,8 +137,9 @@ static fen_status check_whole(const reading *r)
     while (j < prep->features && r->out->of[j] >= 0) j++;
     if (j == prep->features) return FEN_OK;
     fenp_prep_feature_name(prep, j, name, sizeof name);
-    return fenp_fail(r->err, FEN_BAD_DATA, "%.200s: \"%.60s\" is in no group; add a line for it",
-                     r->path, name);
+    return fenp_fail(r->err, FEN_BAD_DATA,
+                     "%.200s: \"%.60s\" is in no group; add a line %.60s,GROUP%s", r->path, name,
+                     name, r->weights ? ",WEIGHT" : "");
 }
 
 static fen_status read_groups(reading *r)
@@ -128,6 +147,9 @@ static fen_status read_groups(reading *r)
     fenp_fields in;
     char *field[3];
     fen_status status = fenp_fields_open(r->path, &in, r->err);
+    if (status == FEN_IO)
+        return fenp_no_file(r->path, "--penalty group:",
+                            "group:auto, group:prefix:SEP, group:targets or group:FILE", r->err);
     if (status != FEN_OK) return status;
     status = read_header(r, &in);
     for (int count; status == FEN_OK && (count = fenp_fields_next(&in, field, 3)) > 0;) {

@@ -20,9 +20,9 @@ typedef struct fenp_names {
 fen_status fenp_names_make(const fenp_prep *prep, fenp_names *out, fen_error *err);
 /* NULL: no such name. */
 const fenp_named *fenp_names_find(const fenp_names *names, const char *name);
-/* FEN_BAD_DATA: there is no column name; where: who asks for it. */
+/* kind: there is no column name; where: who asks for it. */
 fen_status fenp_names_unknown(const fenp_names *names, const char *where, const char *name,
-                              fen_error *err);
+                              fen_status kind, fen_error *err);
 void       fenp_names_free(fenp_names *names);
 
 /* ---- --feature-weights (feature_weights.c) ----------------------------------------------- */

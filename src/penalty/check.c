@@ -52,9 +52,26 @@ static const char *whole_only(const fen_options *o)
     return NULL;
 }
 
+/* What a kernel without it would not look at; saying the default as well is harmless. */
+static fen_status check_parameters(const fen_options *o, const fen_kernel *kernel, fen_error *err)
+{
+    const fen_options usual = fen_options_default();
+    const char *culprit = o->gamma.choice != FEN_AUTO && !kernel->uses_gamma  ? "gamma"
+                          : o->degree != usual.degree && !kernel->uses_degree ? "degree"
+                          : o->coef0 != usual.coef0 && !kernel->uses_coef0    ? "coef0"
+                                                                              : NULL;
+    if (!culprit) return FEN_OK;
+    return fenp_fail(err, FEN_BAD_CALL,
+                     "--%s does not go with --kernel %s, which has none; leave it out, or use "
+                     "--kernel %s",
+                     culprit, kernel->name, is(culprit, "gamma") ? "gaussian" : "polynomial");
+}
+
 static fen_status check_kernel(const fen_options *o, const fen_penalty *penalty, fen_error *err)
 {
     const fen_kernel *kernel = fenp_kernel_of(o);
+    const fen_status status = check_parameters(o, kernel, err);
+    if (status != FEN_OK) return status;
     if (kernel->linear) return FEN_OK;
     if (penalty->parts == FEN_GROUPS || is(penalty->name, "none"))
         return fenp_fail(err, FEN_BAD_CALL,
@@ -79,6 +96,11 @@ static fen_status check_none(const fen_options *o, fen_error *err)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--feature-weights are factors of a penalty and --penalty none has none; "
                          "leave one of them out");
+    if (!is(o->select, "auto") && !is(o->select, "none"))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--select %s chooses lambda and --penalty none has none; leave one of "
+                         "them out",
+                         o->select);
     return FEN_OK;
 }
 

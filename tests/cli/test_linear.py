@@ -378,12 +378,12 @@ class BadInput(Linear):
         self.refuse_fit("numbers.csv", "--penalty", self.groups(text.replace(",1\n", ",0\n")),
                         "--lambda", "1", says=["0"], code=DATA)
         self.refuse_fit("numbers.csv", "--penalty", "l1", "--lambda", "1", "--feature-weights",
-                        ",".join(f"{name}=0" for name in "abcdefgh"), says=["0"], code=DATA)
+                        ",".join(f"{name}=0" for name in "abcdefgh"), says=["0"])
 
     def test_feature_weights(self):
         for weights, says in (("a=-1", ["-1"]), ("nobody=2", ["nobody"]), ("a=much", ["much"])):
             result = self.run_tool("fit", "numbers.csv", "--quiet", "--penalty", "l1", "--lambda",
-                                   "0.1", "--feature-weights", weights, code=DATA)
+                                   "0.1", "--feature-weights", weights, code=USAGE)
             for part in says:
                 self.assertIn(part, result.err)
             self.assertEqual(len(result.err.splitlines()), 1)

@@ -222,13 +222,15 @@ static void wrong_files(void **state)
         { "column,group,weight\nheight,a\n", ":2:", "column,group,weight" },
         { "column,group,weight\nheight,a,-1\n", "must be a number >= 0", "\"-1\"" },
         { "column,group,weight\nheight,a,nan\n", "must be a number >= 0", "\"nan\"" },
-        { "column,group,weight\nheight,a,1\nwidth,a,2\n", "two weights", "\"a\"" },
+        { "column,group,weight\nheight,a,1\nwidth,a,2\n",
+          "\"a\" has the weight 2 here and 1 before", "the same" },
         { "column,group,weight\nheight,a,0\nwidth,a,0\ncolour,b,0\ntop_a,b,0\ntop_b,b,0\n",
           "nothing is penalised", "--penalty none" },
     };
     for (size_t k = 0; k < sizeof files / sizeof *files; k++)
         wrong(l.prep, from_file(files[k].text), "", FEN_BAD_DATA, files[k].a, files[k].b);
-    wrong(l.prep, "group:no such file", "", FEN_IO, "no such file", "");
+    wrong(l.prep, "group:no such file", "", FEN_BAD_CALL, "--penalty group:no such file", "FILE");
+    wrong(l.prep, "group:no/file.csv", "", FEN_IO, "--penalty group:no/file.csv", "group:FILE");
     forget(&l);
 }
 
@@ -253,8 +255,9 @@ static void wrong_weights(void **state)
         { "group:prefix:_", "top_a=2", "group \"top\" have different weights", "" },
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        wrong(l.prep, all[k].penalty, all[k].weights, FEN_BAD_DATA, all[k].a, all[k].b);
-    wrong(l.prep, "l1", "no such file", FEN_IO, "no such file", "");
+        wrong(l.prep, all[k].penalty, all[k].weights, FEN_BAD_CALL, all[k].a, all[k].b);
+    wrong(l.prep, "l1", "no such file", FEN_BAD_CALL, "--feature-weights", "COLUMN=WEIGHT");
+    wrong(l.prep, "l1", "no/file.csv", FEN_IO, "--feature-weights no/file.csv", "COLUMN=WEIGHT");
     write_file("height,1\nwidth,2,3\n");
     wrong(l.prep, "l1", path, FEN_BAD_DATA, ":2:", "3 fields");
     write_file("height,1\nname,weight\n");
