@@ -94,6 +94,43 @@ static int judge_end(const fen_model *model, const request *r)
     return EXIT_DONE;
 }
 
+/* Without a penalty the logistic loss of such classes falls to 0 as coefficients grow. */
+static int is_separated(const fen_model *model, const request *r, const fen_certificate *c)
+{
+    return fen_model_classes(model) > 0 && strcmp(r->options.penalty, "none") == 0 &&
+           c->mean_loss <= 1e-6 * c->null;
+}
+
+/* With so many digits that the two differ. */
+static void print_gap(double gap, double tolerance, char out[2][32])
+{
+    for (int digits = 2; digits <= 17; digits++) {
+        snprintf(out[0], 32, "%.*g", digits, gap);
+        snprintf(out[1], 32, "%.*g", digits, tolerance);
+        if (strcmp(out[0], out[1]) != 0) return;
+    }
+}
+
+static int complain_of_gap(const request *r, double gap, const char *name)
+{
+    const fen_options *o = &r->options;
+    const fen_options standard = fen_options_default();
+    char number[2][32], engine[64];
+    const int rounding = fabs(gap) <= 1e-9 && o->tolerance < 1e-12;
+    snprintf(engine, sizeof engine, "leaving out --engine %.30s", o->engine);
+    print_gap(gap, o->tolerance, number);
+    return complain(EXIT_NO,
+                    "the solver stopped at a relative gap of %s for target %s, the tolerance is "
+                    "%s; the model was saved; %s helps",
+                    number[0], name, number[1],
+                    rounding                          ? "a larger --tolerance"
+                    : strcmp(o->engine, "auto") != 0  ? engine
+                    : fabs(gap) <= standard.tolerance ? "a larger --tolerance"
+                    : strcmp(o->penalty, "none") == 0
+                        ? "a penalty (--penalty elastic:0.5, or --kernel linear alone)"
+                        : "a larger --lambda");
+}
+
 static int judge(const fen_model *model, const request *r)
 {
     const int code = judge_end(model, r);
@@ -118,13 +155,13 @@ static int judge(const fen_model *model, const request *r)
                                 ? ""
                                 : ", or a target of order one: lambda has a unit here, see "
                                   "docs/powers.md");
-        return complain(EXIT_NO,
-                        "the solver stopped at a relative gap of %.2g for target %s, the "
-                        "tolerance is %.2g; the model was saved; %s helps",
-                        c.relative_gap, name, r->options.tolerance,
-                        strcmp(r->options.penalty, "none") == 0
-                            ? "a penalty (--penalty elastic:0.5, or --kernel linear alone)"
-                            : "a larger --lambda");
+        if (is_separated(model, r, &c))
+            return complain(EXIT_NO,
+                            "target %s: a linear function separates the classes, so that no "
+                            "minimum exists without a penalty; the model was saved; take one "
+                            "(--penalty elastic:0.5, or --kernel linear alone)",
+                            name);
+        return complain_of_gap(r, c.relative_gap, name);
     }
     return EXIT_DONE;
 }

@@ -51,9 +51,11 @@ static int is_worth_a_line(const json_t *step, const columns *c, int end)
 static void print_step(const json_t *step, const columns *c)
 {
     const char mark = json_at(step, "lambda") == c->selected ? '>' : ' ';
-    int used = printf("%c %11.5g %6.0f %9.4f %11.5g", mark, json_at(step, "lambda"),
-                      json_at(step, "terms"), share(json_at(step, "explained")),
-                      shown(c, json_at(step, "mean_loss")));
+    char part[32] = "-"; /* of a constant target there is nothing to explain */
+    if (!isnan(json_at(step, "explained")))
+        snprintf(part, sizeof part, "%.4f", share(json_at(step, "explained")));
+    int used = printf("%c %11.5g %6.0f %9s %11.5g", mark, json_at(step, "lambda"),
+                      json_at(step, "terms"), part, shown(c, json_at(step, "mean_loss")));
     if (c->scored) used += printf(" %11.5g", shown(c, json_at(step, "score")));
     print_changes(step, used + 1);
     putchar('\n');

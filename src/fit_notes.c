@@ -150,7 +150,25 @@ static void note_tube(fen_model *m, const fenp_sample *sample, const double *sco
     note(m, "residuals leave the tube by at most %s", number);
 }
 
+/* Nothing is proved where all labels have the sign of their score: coefficients twice as large
+ * would do better. */
+static void note_separated(fen_model *m, const fenp_sample *sample, const double *scores)
+{
+    for (int64_t t = 0; t < m->targets; t++) {
+        int64_t i = 0;
+        for (; i < m->n; i++) { /* 0: of no concern to a pair of classes */
+            const double y = sample->y[t * m->n + i], at = scores[t * m->n + i] + m->offset[t];
+            if (y != 0.0 && !(y * at > 0.0)) break;
+        }
+        if (i < m->n || m->certificate[t].verdict == FEN_VERDICT_OPTIMAL) continue;
+        note(m, "a linear function separates the classes: no minimum exists without a penalty");
+        return;
+    }
+}
+
 void fenp_note_scores(fen_model *m, const fenp_sample *sample, const double *scores)
 {
+    if (strcmp(m->loss->name, "logistic") == 0 && strcmp(m->penalty->name, "none") == 0)
+        note_separated(m, sample, scores);
     if (strcmp(m->loss->name, "tube") == 0) note_tube(m, sample, scores);
 }

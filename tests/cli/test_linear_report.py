@@ -2,11 +2,12 @@
 import os
 import random
 import re
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from tool import ToolTest  # noqa: E402
+from tool import FENCHEL, ToolTest  # noqa: E402
 
 WIDTH = 80
 
@@ -162,7 +163,7 @@ class PenaltyReports(Reports):
         """Without a penalty there is no best separation: the coefficients would grow for ever."""
         self.write("apart.csv", "x,k\n1,a\n2,a\n3,b\n4,b\n5,b\n")
         result = self.run_tool("fit", "apart.csv", "--penalty", "none", code=1)
-        self.assertIn("a penalty (--penalty elastic:0.5, or --kernel linear alone) helps",
+        self.assertIn("take one (--penalty elastic:0.5, or --kernel linear alone)",
                       result.err)
 
     def test_lasso(self):
@@ -205,6 +206,71 @@ class PenaltyReports(Reports):
         found = self.run_tool("info", "plain.fen", "--json").json
         self.assertIn(f"{found['support']} of 90 rows have a coefficient", text)
         self.assertNotIn("Coefficients", text)
+
+
+class Ends(ToolTest):
+    """Fits without a proof, and numbers that there are not."""
+
+    def rows(self, label, columns=3, n=60):
+        source = random.Random(2)
+        lines = [",".join([f"x{j}" for j in range(columns)] + ["y"])]
+        for _ in range(n):
+            x = [source.gauss(0, 1) for _ in range(columns)]
+            lines.append(",".join(map(repr, x)) + f",{label(x, source)}")
+        return "\n".join(lines) + "\n"
+
+    def test_constant_target(self):
+        for value in ("3", "0.1", "100000000.1"):
+            self.write("flat.csv", self.rows(lambda x, source: value))
+            for words in (("--penalty", "l1"), ("--penalty", "none"),
+                          ("--penalty", "l1", "--lambda", "0.1")):
+                text = self.run_tool("fit", "flat.csv", *words).out
+                self.assertIn("RMSE 0 training", text)
+                self.assertNotIn("R2", text)
+                self.assertNotIn("nan", text)
+        self.assertNotIn("nan", self.run_tool("path", "flat.csv", "--penalty", "l1").out)
+
+    def test_separated_classes(self):
+        """Without a penalty the logistic loss has no minimum there; others have."""
+        self.write("two.csv", self.rows(lambda x, source: "yes" if x[0] > x[1] / 2 else "no"))
+        self.write("three.csv", self.rows(lambda x, source: "lo" if x[0] < -0.7 else
+                                          "mid" if x[0] < 0.7 else "hi"))
+        self.write("mixed.csv", self.rows(lambda x, source:
+                                          "yes" if x[0] > source.gauss(0, 1) else "no"))
+        for data in ("two.csv", "three.csv"):
+            found = self.run_tool("fit", data, "--penalty", "none", "-o", "m.fen", code=1)
+            self.assertIn("a linear function separates the classes", found.err)
+            self.assertIn("no minimum exists without a penalty", found.err)
+            self.assertIn("a linear function separates the classes",
+                          " ".join(found.out.split()))
+        self.run_tool("fit", "two.csv", "--penalty", "none", "--loss", "sqhinge", "-o", "m.fen")
+        self.assertNotIn("separates", self.run_tool("fit", "mixed.csv", "--penalty", "none",
+                                                    "-o", "m.fen").out)
+
+    def test_remedies(self):
+        self.some_data("data.csv", rows=200)
+        stalled = 0
+        for k in range(24):             # some of them end a few roundings above so small a gap
+            done = subprocess.run([FENCHEL, "fit", "data.csv", "--penalty", "l1", "--lambda",
+                                   str(0.1 + k / 10), "--tolerance", f"{1 + k / 8}e-16"],
+                                  cwd=self.folder, capture_output=True, timeout=60, text=True)
+            if done.returncode == 0:
+                continue
+            self.assertIn("a larger --tolerance helps", done.stderr)
+            gap, tolerance = re.search(r"gap of (\S+) .* tolerance is ([^;]+);",
+                                       done.stderr).groups()
+            self.assertGreater(float(gap), float(tolerance))
+            stalled += 1
+        self.assertGreater(stalled, 0)
+
+        def twins(x, source):
+            x[:] = [x[0] + 1e-4 * v for v in x]
+            return 1e3 * sum((-1) ** j * v for j, v in enumerate(x)) + source.gauss(0, 1)
+        self.write("ill.csv", self.rows(twins, 30, 200))
+        words = ("fit", "ill.csv", "--penalty", "l1", "--lambda", "1e-6")
+        self.assertIn("leaving out --engine coordinate helps",
+                      self.run_tool(*words, "--engine", "coordinate", code=1).err)
+        self.run_tool(*words)
 
 
 if __name__ == "__main__":
