@@ -19,11 +19,27 @@ _Static_assert(offsetof(fen_format, help) == offsetof(heading, help), "name and 
 _Static_assert(offsetof(fen_generator, help) == offsetof(heading, help),
                "name and help come first");
 
+/* Penalties on coefficients have engines of their own (solver/linear.h, solver/homotopy.h). */
+static const heading linear_engines[] = {
+    { "active-set", "l1, elastic, group: working sets of columns, Newton or pivoting steps" },
+    { "coordinate", "l1, elastic: working sets of columns, coordinate descent" },
+    { "interior", "l1, elastic, group: interior points, for losses in pieces (absolute, hinge)" },
+    { "homotopy", "l1, square loss, fenchel path: from breakpoint to breakpoint" },
+};
+enum { LINEAR_ENGINES = sizeof linear_engines / sizeof *linear_engines };
+
+static const void *engine_at(int32_t i)
+{
+    int32_t of_kernels = 0;
+    while (fenp_solvers[of_kernels]) of_kernels++;
+    if (i < of_kernels) return fenp_solvers[i];
+    return i - of_kernels < LINEAR_ENGINES ? &linear_engines[i - of_kernels] : NULL;
+}
+
 static const void *loss_at(int32_t i) { return fenp_losses[i]; }
 static const void *penalty_at(int32_t i) { return fenp_penalties[i]; }
 static const void *kernel_at(int32_t i) { return fenp_kernels[i]; }
 static const void *format_at(int32_t i) { return fenp_formats[i]; }
-static const void *engine_at(int32_t i) { return fenp_solvers[i]; }
 static const void *generator_at(int32_t i) { return fenp_generators[i]; }
 
 static const struct {

@@ -74,11 +74,14 @@ static const fenp_option table[] = {
     { { "coef0", "NUMBER", "1", LEARN, "polynomial kernel: the constant" },
       &fenp_real_type, AT(coef0), 0, FENP_NO_LIMIT, NULL, 0, NULL, 0 },
     { { "penalty", "NAME[:VALUE]", "rkhs", LEARN,
-        "what lambda weighs: rkhs (the norm of the function to the power), or one on the "
-        "coefficients of a linear model or an expansion; NAME" },
+        "what lambda weighs: rkhs (the norm of the function to the power), or the coefficients of "
+        "a linear model or an expansion: l1, elastic:MIX (MIX from 0 to 1 is the share of l1; "
+        "default: 0.5), columns in groups: group:auto (the features of each; the default), "
+        "group:prefix:SEP (names alike up to SEP), group:targets (a column in all targets) or "
+        "group:FILE (lines column,group), or none; NAME" },
       &fenp_penalty_type, AT(penalty), 0, 0, NULL, 0, NULL, 0 },
     { { "feature-weights", "WEIGHTS", "", LEARN,
-        "factors of the penalty: COLUMN=WEIGHT,COLUMN=WEIGHT or a file of such lines; 0: not "
+        "factors of the penalty: COLUMN=WEIGHT,... or a file of lines NAME,WEIGHT; 0: not "
         "penalised; default: all 1" },
       &fenp_text_type, AT(feature_weights), 0, 0, NULL, 0, NULL, 0 },
     { { "nonnegative", NULL, "no", LEARN, "no coefficient below 0" },
@@ -106,13 +109,13 @@ static const fenp_option table[] = {
         "score by which gamma, lambda and power are chosen: leave-one-out, generalised "
         "cross-validation, K folds, the largest lambda within a standard error of the best, "
         "information criteria, or no choice; auto: loo for the square loss, else kfold:5; with "
-        "penalties on coefficients kfold:10" },
+        "penalties on coefficients kfold:10; below 20 rows loo" },
       &fenp_choice_type, AT(select), 2, 1000, "auto loo gcv none kfold: 1se: aic bic", 0, NULL, 0 },
     { { "engine", "NAME", "auto", LEARN,
-        "algorithm of the fit; of penalties on coefficients active-set, coordinate or interior; of "
-        "the lasso's path homotopy (every breakpoint); NAME" },
-      &fenp_choice_type, AT(engine), 0, 0, "auto active-set coordinate interior homotopy", 0,
-      "engine", 0 },
+        "algorithm of the fit; for penalties on coefficients (l1, elastic, group) active-set, "
+        "coordinate or interior (losses in pieces), for fenchel path --penalty l1 also homotopy "
+        "(every breakpoint), for rkhs the others; NAME" },
+      &fenp_choice_type, AT(engine), 0, 0, "auto", 0, "engine", 0 },
     { { "approx", "none|fourier:D|orthogonal:D", "none", "fit plan",
         "D random features instead of the exact kernel, in memory that does not grow with DATA" },
       &fenp_choice_type, AT(approx), 2, 20000, "none fourier: orthogonal:", 0, NULL, 0 },

@@ -59,8 +59,13 @@ class Help(ToolTest):
     def test_choices_are_listed(self):
         text = self.run_tool("fit", "--help").out
         for word in ("matern32", "precomputed", "square", "cholesky", "svmlight", "kfold:K", "elastic",
-                     "1se:K"):
+                     "1se:K", "active-set", "coordinate", "interior", "homotopy", "elastic:MIX",
+                     "--penalty elastic:", "--penalty group:prefix:", "--penalty group:groups.csv"):
             self.assertIn(word, text)
+        words = " ".join(text.split())
+        for part in ("group:auto", "group:prefix:SEP", "group:targets", "group:FILE",
+                     "below 20 rows loo"):
+            self.assertIn(part, words)
 
     def test_help_wins_over_missing_operands(self):
         self.run_tool("fit", "data.csv", "--lambda", "1", "--help")
@@ -109,6 +114,9 @@ class Completion(ToolTest):
         self.assertLessEqual(set(COMMANDS), self.complete("fenchel", ""))
         self.assertEqual(self.complete("fenchel", "fit", "--kernel", "mat"),
                          {"matern32", "matern52"})
+        self.assertEqual(self.complete("fenchel", "path", "--engine", "h"), {"homotopy"})
+        self.assertLessEqual({"auto", "cholesky", "active-set", "coordinate", "interior"},
+                             self.complete("fenchel", "fit", "--engine", ""))
         self.assertEqual(self.complete("fenchel", "fit", "--lam"), {"--lambda"})
         self.assertEqual(self.complete("fenchel", "info", "--lam"), set())
         self.assertEqual(self.complete("fenchel", "generate", "fr"), {"friedman"})
