@@ -13,6 +13,7 @@
  *   at again. */
 #include "solver/linear_parts.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #include "loss/traits.h"
 
 enum { ROUNDS = 100, LEAST_BATCH = 32, ENOUGH_FOR_TWO = 1 << 19 };
+enum { ENOUGH_COPIES = 1 << 26 };                                   /* entries of copied columns */
 enum { WHOLE_MOST = 3000, GRAM_MOST = 3000, GRAM_MOST_THIN = 300 }; /* coefficients */
 static const double MIX_FLOOR = 1e-3;                               /* for lambda_max */
 static const double NULL_GAP = 1e-9; /* of the model without penalised columns */
@@ -45,7 +47,7 @@ static fen_status pick_engine(fenp_linear_state *s, fen_error *err)
                          "--engine %s is not for this loss and penalty; leave it out", q->engine);
     s->pieces = !smooth || strcmp(q->engine, "interior") == 0;
     s->square = fenp_is_square(q->loss) && !s->pieces;
-    s->descends = descent || (!wants && smooth && !s->square && !q->x->dense && !has_groups(q));
+    s->descends = descent;
     return FEN_OK;
 }
 
@@ -107,6 +109,9 @@ static void measure_columns(fenp_linear_state *s)
     const fenp_groups *g = s->q.groups;
 #pragma omp parallel for schedule(static)
     for (int64_t j = 0; j < s->q.x->p; j++) s->product[j] = squared_length(s, j);
+    for (int64_t j = 0; j < s->q.x->p && s->q.bias; j++)
+        if (s->middle[j] * s->middle[j] * (double)s->q.x->n > 1e4 * s->product[j])
+            s->off_centre = s->off_centre || s->product[j] > 0.0;
     for (int64_t i = 0; i < g->count; i++) {
         double sum = 0.0; /* copies do not add up: their columns stand beside each other */
         for (int64_t k = 0; k < fenp_group_size(g, i); k++) {
@@ -131,43 +136,59 @@ static int by_ratio(const void *a, const void *b)
                                 : (p->group > q->group) - (p->group < q->group);
 }
 
-/* Passes over columns with few entries cost less than the factor of a large support. */
+/* How large a working set may have a Gram matrix: passes over columns with few entries cost less
+ * than the factor of a large support, and Newton's method copies sparse columns. */
 static int64_t gram_most(const fenp_linear_state *s)
 {
     const fenp_design *x = s->q.x;
     const int thin = !x->dense && x->start[x->p] < x->n * x->p / 20;
-    return thin ? GRAM_MOST_THIN : GRAM_MOST;
+    const int64_t copies = ENOUGH_COPIES / (x->n > 0 ? x->n : 1);
+    const int64_t most = thin ? GRAM_MOST_THIN : GRAM_MOST;
+    return x->dense || copies > most ? most : copies;
 }
 
-/* Gives up the Gram matrix for coordinate descent where it would become too large. */
-static fen_status rebuild(fenp_linear_state *s, int64_t more, fen_error *err)
+static int is_used(const fenp_linear_state *s, int64_t group)
 {
     const fenp_groups *g = s->q.groups;
-    int64_t count = 0;
-    if (s->descends || s->whole || !s->pool.h || s->pool.size + more <= gram_most(s)) return FEN_OK;
+    int used = fenp_group_weight(g, group) == 0.0;
+    for (int64_t k = 0; !used && k < fenp_group_size(g, group); k++)
+        used = s->beta[fenp_group_member(g, group, k)] != 0.0;
+    return used;
+}
+
+/* Only the groups with a coefficient stay; with or without a Gram matrix from now on. */
+static fen_status start_over(fenp_linear_state *s, int descends, fen_error *err)
+{
+    const int64_t all = s->q.groups->count;
+    int64_t count = 0, *used = fenp_new(all, sizeof *used);
+    if (!used) return fenp_no_memory(err, fenp_bytes(all, 1, sizeof *used), "the working set");
+    fen_status status = FEN_OK;
     fenp_pool_deliver(s);
-    for (int64_t i = 0; i < g->count; i++) {
-        int used = fenp_group_weight(g, i) == 0.0;
-        for (int64_t k = 0; !used && k < fenp_group_size(g, i); k++)
-            used = s->beta[fenp_group_member(g, i, k)] != 0.0;
-        if (used) s->list[count++] = i;
-    }
-    if (count + more > gram_most(s) && !has_groups(&s->q)) {
+    for (int64_t i = 0; i < all; i++)
+        if (is_used(s, i)) used[count++] = i;
+    if (descends != s->descends) {
         fenp_pool_close(&s->pool);
-        s->descends = 1;
-        const fen_status status = fenp_pool_open(s, err);
-        if (status != FEN_OK) return status;
-    } else if (count + more > s->pool.size) {
-        return FEN_OK;
+        s->descends = descends;
+        status = fenp_pool_open(s, err);
     } else {
         fenp_pool_clear(s);
     }
-    int64_t *kept = fenp_new(count, sizeof *kept); /* list serves others meanwhile */
-    if (!kept) return fenp_no_memory(err, count * (int64_t)sizeof *kept, "the working set");
-    memcpy(kept, s->list, (size_t)count * sizeof *kept);
-    const fen_status status = fenp_pool_add(s, kept, count, err);
-    free(kept);
+    if (status == FEN_OK) status = fenp_pool_add(s, used, count, err);
+    free(used);
     return status;
+}
+
+/* Where the Gram matrix would become too large, features without a coefficient leave; where that
+ * does not help, coordinate descent does without. */
+static fen_status make_way(fenp_linear_state *s, int64_t more, fen_error *err)
+{
+    const int64_t most = gram_most(s);
+    int64_t terms = 0;
+    if (s->descends || s->whole || s->forced || !s->pool.h || s->pool.size + more <= most)
+        return FEN_OK;
+    for (int64_t k = 0; k < s->pool.size * s->q.x->copies; k++) terms += s->pool.beta[k] != 0.0;
+    if (terms + more > most && !has_groups(&s->q)) return start_over(s, 1, err);
+    return terms + more < s->pool.size ? start_over(s, 0, err) : FEN_OK;
 }
 
 /* The steepest of those outside with slope > floor lambda a mix, as many as the pool has already
@@ -196,7 +217,7 @@ static fen_status invite(fenp_linear_state *s, double lambda, double floor, cons
     if (count > 0) qsort(found, (size_t)count, sizeof *found, by_ratio);
     const int64_t most = s->pool.groups > LEAST_BATCH ? s->pool.groups : LEAST_BATCH;
     if (count > most) count = most;
-    fen_status status = count > 0 ? rebuild(s, count, err) : FEN_OK;
+    fen_status status = count > 0 ? make_way(s, count, err) : FEN_OK;
     for (int64_t k = 0; k < count; k++) s->list[k] = found[k].group;
     if (status == FEN_OK && count > 0) {
         int64_t *groups = (int64_t *)(void *)found; /* list is needed while they join */
@@ -226,10 +247,18 @@ static void judge(fenp_linear_state *s, double lambda, fenp_linear_point *point)
     fenp_linear_values(s, lambda, out, point);
 }
 
-/* Newton's method can run in circles among the pieces of a loss. */
-static int can_be_rescued(const fenp_linear_state *s)
+/* Newton's method can run in circles among the pieces of a loss, and coordinate descent creep
+ * where columns are nearly alike: another method takes over. 0: there is none. */
+static int rescue(fenp_linear_state *s, fen_status *status, fen_error *err)
 {
-    return !s->pieces && !s->square && s->q.loss->piece != NULL;
+    if (s->descends && s->pool.size <= GRAM_MOST && s->q.x->n <= ENOUGH_COPIES / s->pool.size) {
+        *status = start_over(s, 0, err);
+        s->forced = 1;
+        return 1;
+    }
+    if (s->pieces || s->square || !s->q.loss->piece) return 0;
+    s->pieces = 1;
+    return 1;
 }
 
 /* Slopes that come near to lambda join before anything is solved: a slope moves little more than
@@ -258,8 +287,8 @@ static fen_status solve_at(fenp_linear_state *s, double lambda, double gap,
         goal *= 0.1;
         if (point->relative_gap < 0.5 * best) {
             best = point->relative_gap;
-        } else if (can_be_rescued(s)) {
-            s->pieces = 1, best = INFINITY, goal = 0.3 * gap;
+        } else if (rescue(s, &status, err)) {
+            best = INFINITY, goal = 0.3 * gap;
         } else {
             break; /* rounding errors have the word */
         }
@@ -288,10 +317,9 @@ static fen_status solve_null(fenp_linear_state *s, const fenp_task *task, fen_er
     const fenp_groups *g = s->q.groups;
     fen_status status = add_free(s, err);
     if (status == FEN_OK) status = solve_pool(s, 1.0, NULL_GAP, task, err);
-    if (status == FEN_OK && can_be_rescued(s) && fenp_linear_pool_gap(s, 1.0) > 100.0 * NULL_GAP) {
-        s->pieces = 1;
+    if (status == FEN_OK && s->pool.size > 0 && fenp_linear_pool_gap(s, 1.0) > 100.0 * NULL_GAP &&
+        rescue(s, &status, err) && status == FEN_OK)
         status = solve_pool(s, 1.0, NULL_GAP, task, err);
-    }
     if (status != FEN_OK) return status;
     s->null = fenp_linear_loss(s);
     fenp_linear_look_at_all(s);
@@ -313,6 +341,9 @@ static fen_status begin(const fenp_linear *problem, fenp_linear_state **out, con
                         fen_error *err)
 {
     const fenp_design *x = problem->x;
+    if (x->n > INT_MAX)
+        return fenp_fail(err, FEN_MEMORY, "%lld rows are more than BLAS can count",
+                         (long long)x->n);
     fenp_linear_state *s = fenp_new_zeroed(1, sizeof *s);
     if (!s) return fenp_no_memory(err, sizeof *s, "the linear model");
     s->q = *problem, s->rows = x->copies * x->n, s->coefs = x->copies * x->p;

@@ -46,11 +46,11 @@ static int has_matrix(const fenp_linear_state *s)
     return !s->descends && (s->square || s->q.loss->curvature);
 }
 
-/* Sparse columns are copied where Newton's method will scale them all; nobody needs copies where
- * the matrix says it all. */
+/* Sparse columns are copied where Newton's method will scale them all, and where the product of
+ * large means would take the digits; nobody needs copies where the matrix says it all. */
 static int has_columns(const fenp_linear_state *s)
 {
-    return has_matrix(s) && !s->whole && (s->q.x->dense || !s->square);
+    return has_matrix(s) && !s->whole && (s->q.x->dense || !s->square || s->off_centre);
 }
 
 static int grow(void **array, int64_t count, int64_t size)

@@ -3,15 +3,15 @@
  * Method. The classical active set. With F the free variables (at no bound or kink) and the
  * slopes h = g + kink sign(b) there, a step s with
  *
- *     (K_FF + D + rho I) s = -h - nu 1,    nu such that 1's = 0 (balanced), else 0
+ *     (K_FF + D + R) s = -h - nu 1,    nu such that 1's = 0 (balanced), else 0
  *
  * leads to the optimum of the face, or until the first variable meets a bound or kink: that
  * one leaves F. At the optimum of a face the variable that is worst off joins F. The Cholesky
- * factor of K_FF + D + rho I is updated: a row is appended when a variable joins, and
+ * factor of K_FF + D + R is updated: a row is appended when a variable joins, and
  * deleted by Givens rotations when one leaves. Slopes outside F are made anew only at the
- * optimum of a face. rho = 1e-9 of the largest diagonal entry keeps
- * singular K_FF (equal rows) factorable; as every step starts from the slopes in force it
- * slows directions that K hardly feels and falsifies nothing.
+ * optimum of a face. R_ii = 1e-11 (K_ii + D_ii) keeps singular K_FF (equal rows) factorable,
+ * whatever the units of the variables; as every step starts from the slopes in force it only
+ * slows directions that K hardly feels.
  * Special cases. Steps of length 0 (degenerate corners) are possible; the number of pivots is
  * bounded, and pairs (smo.h) lead out of a circle.
  * Cost. About 4 m^2 flops when one leaves, 2 n m more when some join, m = |F|; m^3/3 once. */
@@ -24,7 +24,8 @@
 #include "solver/factor.h"
 
 enum { LOOK_UP = 32 }; /* pivots between two looks at the clock */
-enum { AT_ONCE = 8 };  /* variables that join together: each costs a share of a pass over K */
+static const double RELATIVE_RHO = 1e-11;
+enum { AT_ONCE = 8 }; /* variables that join together: each costs a share of a pass over K */
 
 typedef struct face {
     const fenp_qp *q;
@@ -37,8 +38,14 @@ typedef struct face {
     double *step, *ones; /* m                                                             */
     double *moved;       /* n: what b has gone since g was last made                      */
     double *taken;       /* n: 1 in F                                                     */
-    double rho;
+    double least;        /* rho where K has nothing on its diagonal                       */
 } face;
+
+static double rho_of(const face *f, int64_t i)
+{
+    const double own = RELATIVE_RHO * (fabs(f->k[i + i * f->ld]) + f->q->d[i]);
+    return own > 0.0 ? own : f->least;
+}
 
 /* ---- who is free ---------------------------------------------------------------------------- */
 
@@ -62,7 +69,7 @@ static fen_status factorise(face *f, int *definite, fen_error *err)
     for (int64_t c = 0; c < f->m; c++) {
         const double *row = f->k + f->who[c] * f->ld;
         for (int64_t r = c; r < f->m; r++) f->l[r + c * q->n] = row[f->who[r]];
-        f->l[c + c * q->n] += q->d[f->who[c]] + f->rho;
+        f->l[c + c * q->n] += q->d[f->who[c]] + rho_of(f, f->who[c]);
     }
     int64_t rank = f->m;
     const fen_status status = f->m > 0 ? fenp_cholesky(f->m, f->l, q->n, &rank, NULL, err) : FEN_OK;
@@ -77,8 +84,9 @@ static void join(face *f, int64_t i, int right)
     const int64_t m = f->m, n = q->n;
     const double *row = f->k + i * f->ld;
     for (int64_t r = 0; r < m; r++) f->step[r] = row[f->who[r]];
-    const double rest = row[i] + q->d[i] + f->rho - fenp_factor_row(f->l, n, m, f->step);
-    fenp_factor_append(f->l, n, m, f->step, sqrt(rest > 0.5 * f->rho ? rest : 0.5 * f->rho));
+    const double rho = rho_of(f, i);
+    const double rest = row[i] + q->d[i] + rho - fenp_factor_row(f->l, n, m, f->step);
+    fenp_factor_append(f->l, n, m, f->step, sqrt(rest > 0.5 * rho ? rest : 0.5 * rho));
     append(f, i, right);
 }
 
@@ -142,7 +150,7 @@ static void walk(face *f, double length, int64_t first, double nu)
         const double before = f->q->b[i], limit = f->step[r] > 0.0 ? f->high[r] : f->low[r];
         f->q->b[i] = r == first ? limit : before + length * f->step[r];
         f->moved[i] += f->q->b[i] - before;
-        f->h[r] -= length * (f->h[r] + nu + f->rho * f->step[r]);
+        f->h[r] -= length * (f->h[r] + nu + rho_of(f, i) * f->step[r]);
     }
 }
 
@@ -223,7 +231,7 @@ fen_status fenp_pivot(const fenp_qp *q, const double *k, int64_t ld, double tole
     f.step = room->work, f.ones = f.step + n, f.low = f.ones + n, f.high = f.low + n;
     f.h = f.high + n, f.moved = f.h + n, f.taken = f.moved + n;
     memset(f.moved, 0, (size_t)(2 * n) * sizeof(double));
-    for (int64_t i = 0; i < n; i++) f.rho = fmax(f.rho, 1e-9 * fabs(k[i + i * ld]));
+    for (int64_t i = 0; i < n; i++) f.least = fmax(f.least, RELATIVE_RHO * fabs(k[i + i * ld]));
     int definite;
     *moved = 0;
     fen_status status = factorise(&f, &definite, err);
