@@ -70,6 +70,12 @@ fen_status  fenp_matrix_products(const fenp_matrix *x, const double *u, double *
 /* Column j; j = p: ones. */
 fen_status  fenp_matrix_column(const fenp_matrix *x, int64_t j, double *out, fen_error *err);
 
+/* ---- certify_span.c ---- */
+/* An orthonormal basis of what the columns listed (p: ones) span in rows of positive weight:
+ * n x rank, room for n x n. */
+fen_status  fenp_matrix_span(const fenp_matrix *x, const double *w, const int64_t *columns,
+                             int64_t count, double *basis, int64_t *rank, fen_error *err);
+
 /* ---- certify_project.c ---- */
 /* u, moved inside the boxes to where it is orthogonal to the columns listed (count of them; p:
  * ones); left: what remains of |x_j'u|. *within: no more than rounding errors. */

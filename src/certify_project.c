@@ -11,14 +11,16 @@
  *   factorisation of RA with column pivoting (columns scaled to length 1, so that their units do
  *   not matter); columns that depend on others are left out, for what is orthogonal to those
  *   is to them. Steps beyond an end are cut there and the rest is tried again, a few times.
- * Special cases: an intercept alone that cannot be had this way (all u_i at ends) is had by a
+ *   More columns than rows are replaced by what they span (certify_span.c).
+ * Special cases: a u of zeros stays; an intercept alone that cannot be had this way (all u_i at ends) is had by a
  *   common shift inside the boxes (certify_feasible.c). No columns: u is cut into its boxes.
  * Accuracy: |x_j'u| within some roundings of sum_i w_i |x_ij| max |z|.
- * Cost: count columns of n numbers; n count^2 per round, most often one. */
+ * Cost: count columns of n numbers, at most n; n count^2 per round, most often one. */
 #include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -187,16 +189,40 @@ static fen_status open_desk(desk *d, fenp_arena *arena, fen_error *err)
     return FEN_OK;
 }
 
-fen_status fenp_claim_project(const fenp_claim *c, const fenp_matrix *x, const int64_t *columns,
-                              int64_t count, double *u, double *left, int *within, fen_error *err)
+static int is_zero(const double *u, int64_t n)
+{
+    int64_t i = 0;
+    while (i < n && u[i] == 0.0) i++;
+    return i == n;
+}
+
+/* More columns than rows: what they span instead. */
+static fen_status project_wide(const fenp_claim *c, const fenp_matrix *x, const int64_t *columns,
+                               int64_t count, double *u, double *left, int *within, fen_error *err)
+{
+    desk d = { .c = c, .n = c->n, .count = c->n };
+    fenp_arena arena;
+    fen_status status = open_desk(&d, &arena, err);
+    if (status != FEN_OK) return status;
+    status = fenp_matrix_span(x, c->w, columns, count, d.a, &d.count, err);
+    if (status == FEN_OK) *within = project(&d, u);
+    for (int64_t j = 0; status == FEN_OK && j < count; j++) {
+        long double sum = 0.0L;
+        status = fenp_matrix_column(x, columns[j], d.v, err);
+        for (int64_t i = 0; i < d.n; i++) sum += (long double)d.v[i] * u[i];
+        left[j] = (double)fabsl(sum);
+        *within &= left[j] <= fenp_claim_rounding(c, u, d.v);
+    }
+    fenp_arena_close(&arena);
+    return status;
+}
+
+static fen_status project_columns(const fenp_claim *c, const fenp_matrix *x, const int64_t *columns,
+                                  int64_t count, double *u, double *left, int *within,
+                                  fen_error *err)
 {
     desk d = { .c = c, .n = c->n, .count = count };
     fenp_arena arena;
-    *within = 1;
-    if (count == 0) {
-        cut(c, u);
-        return FEN_OK;
-    }
     fen_status status = open_desk(&d, &arena, err);
     if (status != FEN_OK) return status;
     for (int64_t j = 0; status == FEN_OK && j < count; j++)
@@ -210,4 +236,15 @@ fen_status fenp_claim_project(const fenp_claim *c, const fenp_matrix *x, const i
     for (int64_t j = 0; status == FEN_OK && j < count; j++) left[j] = fabs(d.s[j]);
     fenp_arena_close(&arena);
     return status;
+}
+
+fen_status fenp_claim_project(const fenp_claim *c, const fenp_matrix *x, const int64_t *columns,
+                              int64_t count, double *u, double *left, int *within, fen_error *err)
+{
+    cut(c, u);
+    *within = 1;
+    memset(left, 0, (size_t)count * sizeof *left);
+    if (count == 0 || is_zero(u, c->n)) return FEN_OK;
+    return count > c->n + 1 ? project_wide(c, x, columns, count, u, left, within, err)
+                            : project_columns(c, x, columns, count, u, left, within, err);
 }

@@ -55,6 +55,7 @@ static fen_status build(fenp_prep **prep, const fenp_sample *sample, fenp_settle
                               "the model");
     m->loss = fenp_find_loss(o->loss), m->kernel = setup->kernel;
     m->penalty = settled->penalty.penalty, m->mix = settled->penalty.par;
+    snprintf(m->penalty_text, sizeof m->penalty_text, "%s", o->penalty);
     m->lambda = is_none(m) ? 0.0 : chosen->lambda, m->power = 2.0, m->tolerance = o->tolerance;
     m->bias = o->bias, m->nonnegative = o->nonnegative, m->copies = setup->x.copies;
     m->groups = setup->groups, setup->groups = (fenp_groups){ .count = 0 };
@@ -213,14 +214,30 @@ static fen_status solve_in_rounds(drive *d, const fenp_task *task, fen_error *er
     return status;
 }
 
-static fen_status solve(drive *d, const fenp_task *task, fen_error *err)
+/* QR has no answer before its end: the best constants are what there is then. */
+static fen_status solve_by_qr(drive *d, const fenp_task *task, fen_error *err)
 {
     fen_model *m = d->m;
-    if (!takes_qr(m)) return solve_in_rounds(d, task, err);
     const fenp_task solving = fenp_task_part(task, "solving", 0.0, 0.9);
     const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
-    const fen_status status = solve_least_squares(d, &solving, err);
-    return status == FEN_OK ? fenp_certify(m, d->sample, m->certificate, &check, err) : status;
+    fen_status status = solve_least_squares(d, &solving, err);
+    if (status == FEN_OK) status = fenp_certify(m, d->sample, m->certificate, &check, err);
+    if (!fenp_is_end(status)) return status;
+    const fen_status why = status;
+    status = FEN_OK;
+    for (int64_t k = 0; status == FEN_OK && k < d->setup->count; k++)
+        status = make_constant(d, k, err);
+    memset(m->dual, 0, (size_t)(m->targets * m->n) * sizeof(double));
+    free(m->aliased), m->aliased = NULL;
+    m->aliased_count = 0, m->rank = -1;
+    if (status == FEN_OK) status = fenp_certify(m, d->sample, m->certificate, NULL, err);
+    if (status == FEN_OK) fenp_say_what_ended(m, why);
+    return status;
+}
+
+static fen_status solve(drive *d, const fenp_task *task, fen_error *err)
+{
+    return takes_qr(d->m) ? solve_by_qr(d, task, err) : solve_in_rounds(d, task, err);
 }
 
 /* ---- what a model needs besides ------------------------------------------------------------ */
@@ -236,11 +253,12 @@ static fen_status check_finite(const fen_model *m, fen_error *err)
     return FEN_OK;
 }
 
-/* How far residuals leave a tube. */
+/* How far residuals leave a tube; whether classes are separated. */
 static fen_status note_scores(const drive *d, fen_error *err)
 {
     fen_model *m = d->m;
-    if (strcmp(m->loss->name, "tube") != 0) return FEN_OK;
+    const int separable = is_none(m) && strcmp(m->loss->name, "logistic") == 0;
+    if (strcmp(m->loss->name, "tube") != 0 && !separable) return FEN_OK;
     fenp_design one = d->setup->x;
     double *f = fenp_new(fenp_bytes(m->targets, m->n, sizeof *f), 1);
     if (!f) return fenp_no_memory(err, fenp_bytes(m->targets, m->n, sizeof *f), "the scores");

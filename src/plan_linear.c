@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/registry.h"
 #include "loss/traits.h"
+#include "solver/least_squares.h"
 #include "story.h"
 
 enum { PASSES = 3, SLOW = 8 }; /* per lambda; flops of memory in those of a matrix product */
@@ -83,13 +84,24 @@ static void name_selection(const outline *s, const fen_options *o, fen_plan *pla
                  o->lambda.choice == FEN_AUTO ? "there is no penalty" : "lambda is given", gamma);
 }
 
+/* Triangles of the columns or, if there are more of them, of the rows; then, in the certificate,
+ * the columns or what they span. */
+static int64_t qr_bytes(const outline *s, int64_t targets)
+{
+    const int64_t n = s->x.n, p = s->x.p;
+    const int64_t solver = fenp_least_squares_bytes(n, p, targets);
+    const int64_t certificate = fenp_bytes(n, p > n ? 4 * n : 2 * p, sizeof(double));
+    if (solver < 0 || certificate < 0) return -1;
+    return solver > certificate ? solver : certificate;
+}
+
 /* Columns, solver and certificate. */
 static int64_t bytes_of(const outline *s, int64_t targets)
 {
     fenp_linear problem = s->problem;
     problem.x = &s->x;
     const int64_t columns = s->x.dense ? fenp_bytes(s->x.n, s->x.p, sizeof(double)) : 0;
-    const int64_t solver = s->qr ? 2 * columns : fenp_linear_bytes(&problem);
+    const int64_t solver = s->qr ? qr_bytes(s, targets) : fenp_linear_bytes(&problem);
     const int64_t answers = fenp_bytes(targets, 6 * s->x.n + 3 * s->x.p, sizeof(double));
     return columns < 0 || solver < 0 || answers < 0 ? INT64_MAX / 4 : columns + solver + answers;
 }

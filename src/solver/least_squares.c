@@ -17,6 +17,8 @@
  * the order of the file, reflections go from left to right; a column of which less than the
  * tolerance is left is passed over.
  *
+ * Many more columns than rows are those of least_wide.c.
+ *
  * Special cases. Constant columns (bias) and columns of zeros get 0 and count as aliased. No
  * rows of positive weight: all is 0.
  * Accuracy. That of a backward stable method; with condition numbers over 1e8 the step of
@@ -35,6 +37,7 @@
 #include "base/linalg.h"
 #include "base/qr.h"
 #include "solver/least_rows.h"
+#include "solver/least_wide.h"
 
 enum { FEW_ROWS = 4096 }; /* of a block at least: its panels stay in the cache */
 
@@ -63,7 +66,7 @@ static int64_t block_rows(int64_t m, int64_t k)
     return m < wanted ? m : wanted;
 }
 
-static int64_t bytes_of(int64_t m, int64_t k, int64_t targets)
+static int64_t bytes_by_rows(int64_t m, int64_t k, int64_t targets)
 {
     const int64_t block = block_rows(m, k), height = m < k ? m : k;
     const int64_t tall = fenp_bytes(block + height, k + targets, sizeof(double));
@@ -72,33 +75,38 @@ static int64_t bytes_of(int64_t m, int64_t k, int64_t targets)
     return tall < 0 || wide < 0 || thin < 0 ? -1 : tall + wide + thin;
 }
 
-static fen_status check_room(const state *s, fen_error *err)
+int64_t fenp_least_squares_bytes(int64_t n, int64_t p, int64_t targets)
 {
-    const int64_t needed = bytes_of(s->rows.m, s->k, s->targets), room = s->rows.problem->room;
+    return fenp_least_wide_fits(n, p) ? fenp_least_wide_bytes(n, p, targets)
+                                      : bytes_by_rows(n, p, targets);
+}
+
+static fen_status check_room(const state *s, int64_t bytes, fen_error *err)
+{
+    const int64_t needed = bytes, room = s->rows.problem->room;
     if (needed < 0 || (room > 0 && needed > room))
         return fenp_fail(err, FEN_MEMORY,
                          "least squares with %lld columns takes %.1f GB beside the data; raise "
                          "--memory, or use --penalty l1 or ridge (--kernel linear), which need "
                          "less",
-                         (long long)s->k, needed < 0 ? INFINITY : (double)needed / 1e9);
+                         (long long)s->rows.k, needed < 0 ? INFINITY : (double)needed / 1e9);
     return FEN_OK;
 }
 
 static fen_status open(state *s, fen_error *err)
 {
     const int64_t m = s->rows.m, D = sizeof(double);
-    s->k = s->rows.k;
     s->height = m < s->k ? m : s->k;
     s->block = block_rows(m, s->k);
     s->ld = s->block + s->height + 1;
-    const fen_status status = check_room(s, err);
+    const fen_status status = check_room(s, bytes_by_rows(m, s->k, s->targets), err);
     if (status != FEN_OK) return status;
     s->stack = fenp_new(s->ld, s->k * D), s->sides = fenp_new(s->ld, s->targets * D);
     s->step = fenp_new(s->k, s->targets * D), s->gradient = fenp_new(s->k, s->targets * D);
     s->tau = fenp_new(s->k, D), s->pivot = fenp_new(s->k, sizeof *s->pivot);
     s->work = fenp_new(fenp_qr_work(s->k + s->targets), D);
     if (!s->stack || !s->sides || !s->step || !s->gradient || !s->tau || !s->pivot || !s->work)
-        return fenp_no_memory(err, bytes_of(m, s->k, s->targets), "least squares");
+        return fenp_no_memory(err, bytes_by_rows(m, s->k, s->targets), "least squares");
     return FEN_OK;
 }
 
@@ -171,11 +179,16 @@ static fen_status factor_across(state *s, fen_error *err)
     return fenp_qr(s->k, s->rank, s->across, s->k, s->across_tau, s->work, err);
 }
 
+/* Parts above it count. */
+static double tolerance_of(const fenp_least_rows *rows)
+{
+    const double size = (double)(rows->m > rows->problem->x->p ? rows->m : rows->problem->x->p);
+    return DBL_EPSILON * fmax(size, 10.0 * rows->offset);
+}
+
 static fen_status decide_rank(state *s, fen_error *err)
 {
-    const double size =
-        (double)(s->rows.m > s->rows.problem->x->p ? s->rows.m : s->rows.problem->x->p);
-    s->tolerance = DBL_EPSILON * fmax(size, 10.0 * s->rows.offset);
+    s->tolerance = tolerance_of(&s->rows);
     for (int64_t j = 0; j < s->k; j++) s->pivot[j] = j;
     s->rank = s->k;
     /* in this norm a factor sqrt(k) may be lost twice, and 10 by the estimate */
@@ -350,10 +363,30 @@ static void finish(const state *s, const double *beta, double *b, double *u)
     }
 }
 
+/* Many more columns than rows; else, or if *done stays 0: by rows. */
+static fen_status solve_wide(state *s, double *beta, double *b, double *u,
+                             fenp_least_squares *facts, int *done, const fenp_task *task,
+                             fen_error *err)
+{
+    const int64_t m = s->rows.m;
+    *done = 0;
+    if (m == 0 || !fenp_least_wide_fits(m, s->k)) return FEN_OK;
+    fen_status status = check_room(s, fenp_least_wide_bytes(m, s->k, s->targets), err);
+    if (status == FEN_OK)
+        status = fenp_least_wide_solve(&s->rows, tolerance_of(&s->rows), beta, u, facts, done, task,
+                                       err);
+    if (status == FEN_OK && *done) finish(s, beta, b, u);
+    return status;
+}
+
 static fen_status solve(state *s, double *beta, double *b, double *u, fenp_least_squares *facts,
                         const fenp_task *task, fen_error *err)
 {
-    fen_status status = open(s, err);
+    int done;
+    s->k = s->rows.k;
+    fen_status status = solve_wide(s, beta, b, u, facts, &done, task, err);
+    if (status != FEN_OK || done) return status;
+    status = open(s, err);
     if (status == FEN_OK) status = reduce(s, task, err);
     if (status == FEN_OK && s->k > 0) status = decide_rank(s, err);
     if (status != FEN_OK) return status;

@@ -15,4 +15,6 @@ typedef struct fenp_least_squares {
 fen_status fenp_least_squares_solve(const fenp_linear *problem, int64_t targets, double *beta,
                                     double *b, double *u, fenp_least_squares *facts,
                                     const fenp_task *task, fen_error *err);
+/* Beside the data; -1: too many to be counted. */
+int64_t    fenp_least_squares_bytes(int64_t n, int64_t p, int64_t targets);
 #endif

@@ -153,18 +153,21 @@ static void solve(const system_t *s, int64_t targets, answer *out)
                      FEN_OK);
 }
 
-/* X'u = 0 beside the terms of the sum (where all of u is rounding errors: beside those); u = 2 w (y - X beta - b). */
+/* X'u = 0 beside a sum of terms with the largest u (one that must be 0 is a rounding error of the
+ * others; where all of them are, labels are the measure); u = 2 w (y - X beta - b). */
 static void assert_dual(const system_t *s, const double *dense, int64_t t, const answer *found,
                         double tolerance)
 {
     const int64_t n = s->x.n, p = s->x.p;
     const double *u = found->u + t * n;
+    double largest = 0.0;
+    for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(u[i]));
     for (int64_t j = s->problem.bias ? -1 : 0; j < p; j++) {
         real sum = 0, size = 0, labels = 0;
         for (int64_t i = 0; i < n; i++) {
             labels += fabs(s->y[t * n + i]);
-            const real term = (real)u[i] * (j < 0 ? 1.0 : dense[j * n + i]);
-            sum += term, size += fabsl(term);
+            const real x = j < 0 ? 1.0 : dense[j * n + i];
+            sum += u[i] * x, size += largest * fabsl(x);
         }
         if (!(fabsl(sum) <= 100 * DBL_EPSILON * (size + 10 * DBL_EPSILON * labels)))
             fail_msg("column %d: %Lg beside %Lg", (int)j, sum, size);
@@ -399,6 +402,96 @@ static void test_blocks(void **unused)
     free(x), free(y), free(w), free(u);
 }
 
+/* ---- many more columns than rows ------------------------------------------------------------- */
+
+/* Rows that are alike with labels that are not, columns in units of their own. */
+static void test_wide_and_deficient(void **unused)
+{
+    (void)unused;
+    static system_t s;
+    static double dense[MOST_ROWS * MOST_COLUMNS];
+    for (int bias = 0; bias < 2; bias++)
+        for (int sparse = 0; sparse < 2; sparse++)
+            for (int units = 0; units < 2; units++) {
+                make(&s, 12, 40, bias);
+                for (int64_t j = 0; j < 40; j++) {
+                    double *x = column(&s, j);
+                    for (int64_t i = 0; i < 12; i++)
+                        x[i] = sparse && uniform(7, 12 * j + i) < 0.6 ? 0.0 : x[i];
+                    for (int64_t i = 9; i < 12; i++) x[i] = x[i - 9];
+                    for (int64_t i = 0; units && i < 12; i++) x[i] *= j % 2 ? 1e3 : 1.0;
+                    for (int64_t i = 0; !sparse && !units && i < 12; i++) x[i] += bias * 100.0;
+                }
+                s.w[5] = 0.0;
+                memcpy(dense, s.dense, sizeof dense);
+                if (sparse) make_sparse(&s);
+                assert_brute(&s, dense, 2, 1e-9);
+            }
+}
+
+/* The same columns over and over share their coefficient: blocks of columns, and both ways. */
+static void test_wide_by_blocks(void **unused)
+{
+    (void)unused;
+    enum { ROWS = 20, BASE = 35, TIMES = 20, ALL = BASE * TIMES };
+    static system_t s;
+    double *x = doubles(ROWS * ALL), beta[ALL], b[2], u[2 * ROWS];
+    int64_t aliased[ALL];
+    fen_error err;
+    for (int alike = 0; alike < 2; alike++) {
+        make(&s, ROWS, BASE, 1);
+        for (int64_t j = 0; alike && j < BASE; j++) column(&s, j)[7] = column(&s, j)[3];
+        answer base;
+        solve(&s, 1, &base);
+        for (int64_t j = 0; j < ALL; j++)
+            memcpy(x + j * ROWS, column(&s, j % BASE), ROWS * sizeof(double));
+        const fenp_design design = { .n = ROWS, .p = ALL, .copies = 1, .dense = x };
+        const fenp_linear problem = { .x = &design, .y = s.y, .w = s.w, .bias = 1 };
+        fenp_least_squares facts = { .aliased = aliased };
+        assert_int_equal(fenp_least_squares_solve(&problem, 1, beta, b, u, &facts, NULL, &err),
+                         FEN_OK);
+        assert_int_equal(facts.rank, ROWS - 1 - alike);
+        for (int64_t j = 0; j < ALL; j++) {
+            assert_near(beta[j], base.beta[j % BASE] / TIMES, 1e-10);
+            assert_int_equal(aliased[j], j >= facts.rank);
+        }
+        assert_near(b[0], base.b[0], 1e-10);
+        for (int64_t i = 0; i < ROWS; i++) {
+            assert_near(u[i], base.u[i], 1e-11);
+            if (!alike) assert_true(u[i] == 0.0);
+        }
+    }
+    free(x);
+}
+
+static int stop_at(void *user, const char *stage, double fraction)
+{
+    (void)stage, (void)fraction;
+    return --*(int *)user < 0;
+}
+
+/* Whenever it is told to. */
+static void test_wide_stops(void **unused)
+{
+    (void)unused;
+    static system_t s;
+    fen_status status = FEN_STOPPED;
+    int calls = 0;
+    make(&s, 10, 40, 1);
+    for (int64_t j = 0; j < 40; j++) column(&s, j)[7] = column(&s, j)[3];
+    for (; status == FEN_STOPPED && calls < 100; calls++) {
+        answer found = { .facts = { .aliased = found.aliased } };
+        int left = calls;
+        const fen_host host = { .progress = stop_at, .user = &left };
+        const fenp_task task = fenp_task_start(&host, 0.0);
+        fen_error err;
+        status = fenp_least_squares_solve(&s.problem, 1, found.beta, found.b, found.u, &found.facts,
+                                          &task, &err);
+    }
+    assert_int_equal(status, FEN_OK);
+    assert_true(calls > 5);
+}
+
 static void test_room(void **unused)
 {
     (void)unused;
@@ -427,6 +520,9 @@ int main(void)
         cmocka_unit_test(test_constant_labels),
         cmocka_unit_test(test_ill_conditioned),
         cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_wide_and_deficient),
+        cmocka_unit_test(test_wide_by_blocks),
+        cmocka_unit_test(test_wide_stops),
         cmocka_unit_test(test_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
