@@ -24,7 +24,8 @@
  * S keeps it positive definite. Refinement works on du and dbeta together: D grows without
  * bound, and du computed from dbeta alone would lose as many digits. Nothing is added to the
  * pivots unless the factorisation breaks down. Where the penalty has a curvature more columns
- * than rows may be at work at the end; D is then kept in proportion to S, for the factor alone.
+ * than rows may be at work at the end; D is then kept in proportion to S, for the factor alone,
+ * as far as X'DX cannot do without S.
  * Products go to 0 in proportion to the weights of their rows, as if rows stood there more than
  * once; after short steps Gondzio's corrections draw stray ones back.
  * Start: ridge regression (interior_start.c). The answer is no worse than the guess.
@@ -34,13 +35,14 @@
  * P (tube): D grows until that is plain.
  * Accuracy. The gap is that of the best beta and the best u seen, u in the feasible set
  * (interior_value.c): 1e-8 in 8 to 20 iterations, 1e-10 as a rule in one more. x_j'u = l is known
- * to a rounding of sum |x_ij u_i|: below l = 1e-6 of that gaps stay above 1e-8.
+ * to a rounding of sum |x_ij u_i|: below l = 1e-10 of that gaps may stay above 1e-8.
  * Cost. n k^2 + k^3/3 flops per iteration; 8 (k^2 + 512 k) bytes, 10 to 40 numbers per row, and
  * a copy of x if there are several free columns. */
 #include "solver/interior.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
 #include "base/linalg.h"
@@ -49,7 +51,7 @@
 
 enum { ITERATIONS = 100, PATIENCE = 20, SHORT_PATIENCE = 5, PASSES = 6, CORRECTIONS = 3 };
 enum { FEW = 64 }; /* free columns; and rows x columns worth one thread, in FENP_FEW_ROWS */
-static const double TO_THE_BOUNDARY = 0.995, EASE = 1e-13;
+static const double TO_THE_BOUNDARY = 0.995, EASE = 1e-13, ABOVE = 1e6;
 
 /* ---- matrices ---------------------------------------------------------------------------- */
 
@@ -156,8 +158,9 @@ static void offer_simple(fenp_inside *s, const double *guess)
     offer_beta(s, s->beta);
 }
 
-/* What the equations lack; offers beta and u. Returns the sum of all products. */
-static double judge(fenp_inside *s)
+/* What the equations lack, *lacking that of the columns in units of their scale; offers beta and u.
+ * Returns the sum of all products. */
+static double judge(fenp_inside *s, double *lacking)
 {
     const int64_t t2 = s->terms;
     long double sum = fenp_cones_product(s, 0.0, 0.0);
@@ -166,7 +169,11 @@ static double judge(fenp_inside *s)
         s->rows[t] = s->a[t] - s->fit[t % s->n] - s->c[t] * s->u[t] - s->x[t] + s->x[t2 + t];
     fenp_inside_gather(s, s->u, s->row);
     fenp_inside_transposed(s, s->row, s->columns);
-    for (int64_t j = 0; j < s->k; j++) s->columns[j] -= s->q->d[j] * s->beta[j] + s->s[j];
+    *lacking = 0.0;
+    for (int64_t j = 0; j < s->k; j++) {
+        s->columns[j] -= s->q->d[j] * s->beta[j] + s->s[j];
+        *lacking = fmax(*lacking, fabs(s->columns[j]) / fmax(s->scale[j], DBL_MIN));
+    }
     for (int64_t i = 0; i < s->pairs; i++) sum += s->x[i] * s->z[i];
     /* many equalities cost as much as an iteration: not before it may be the end */
     if (s->frees <= FEW || sum < 1e-3 * s->best_primal) offer_u(s);
@@ -191,7 +198,24 @@ static void set_weights(fenp_inside *s)
     }
 }
 
-/* Lowers D where it is out of proportion to the diagonal of X (S + d)^-1 X' (its mean). */
+static int falling(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* The D of the row that makes them as many as there are columns: with those X'DX has a factor
+ * without the help of S. 0: there are fewer. fit is lost. */
+static double enough_rows(fenp_inside *s)
+{
+    if (s->n < s->k) return 0.0;
+    fenp_inside_gather(s, s->weight, s->fit);
+    qsort(s->fit, (size_t)s->n, sizeof *s->fit, falling);
+    return s->k > 0 ? s->fit[s->k - 1] : 0.0;
+}
+
+/* Lowers D where it is out of proportion to the diagonal of X (S + d)^-1 X' (its mean), and to
+ * that of enough rows: a small S (l small beside the slopes) is no reason as long as there are. */
 static void ease(fenp_inside *s)
 {
     double sum = 0.0, weights = 0.0;
@@ -202,8 +226,10 @@ static void ease(fenp_inside *s)
             if (held > 0.0) sum += s->norm[j] / held;
         }
     for (int64_t i = 0; i < s->n; i++) weights += fmax(s->q->w[i], 0.0);
+    const double enough = enough_rows(s), least = EASE * sum / weights;
+    const double more = enough > 0.0 ? fmin(least, 1.0 / (ABOVE * enough)) : least;
     for (int64_t t = 0; t < s->terms; t++)
-        if (s->weight[t] > 0.0) s->weight[t] = 1.0 / (s->steep[t] + EASE * sum / weights);
+        if (s->weight[t] > 0.0) s->weight[t] = 1.0 / (s->steep[t] + more);
 }
 
 /* right <- what the columns' equations lack at (du, dbeta); fit is X dbeta. 1: little enough */
@@ -385,15 +411,18 @@ static int is_impossible(const fenp_inside *s, double first)
 static fen_status run(fenp_inside *s, double goal, const fenp_task *task, fen_error *err)
 {
     fen_status status = FEN_OK;
-    double least = INFINITY, fewest = INFINITY, went = 1.0, first = 0.0;
+    double least = INFINITY, fewest = INFINITY, nearest = INFINITY, went = 1.0, first = 0.0;
     for (int i = 0, idle = 0; status == FEN_OK && i < ITERATIONS; i++) {
-        const double products = judge(s), gap = fenp_inside_gap(s);
+        double lacking;
+        const double products = judge(s, &lacking), gap = fenp_inside_gap(s);
         if (i == 0) first = products;
         const double distance = s->best_primal - s->best_dual;
         const int rounding = isfinite(distance) && products < 1e-4 * distance;
-        idle = gap < 0.9 * least || (products < 0.9 * fewest && !rounding) ? 0 : idle + 1;
+        const int nearer = lacking < 0.9 * nearest && lacking > goal;
+        idle = gap < 0.9 * least || (products < 0.9 * fewest && !rounding) || nearer ? 0 : idle + 1;
         least = fmin(least, gap);
         fewest = fmin(fewest, products);
+        nearest = fmin(nearest, lacking);
         if (gap <= 0.1 * goal || idle >= patience(gap, goal, rounding)) break;
         if (!(went > 1e-12) || !isfinite(products) || is_impossible(s, first)) break;
         const double done = fmin(fmax(log(fmin(gap, 1.0)) / log(fmin(goal, 0.5)), 0.0), 1.0);

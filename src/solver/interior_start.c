@@ -14,15 +14,30 @@
 #include "base/error.h"
 #include "base/linalg.h"
 
+typedef struct array {
+    double **where;
+    int64_t count;
+} array;
+
+/* All parts in one arena, zeroed. */
+static fen_status take(fenp_arena *arena, const array *parts, size_t count, fen_error *err)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) bytes += fenp_arena_bytes(parts[i].count);
+    const fen_status status = fenp_arena_open(arena, bytes, "the interior point method", err);
+    for (size_t i = 0; status == FEN_OK && i < count; i++) {
+        *parts[i].where = fenp_arena_doubles(arena, parts[i].count);
+        memset(*parts[i].where, 0, (size_t)parts[i].count * sizeof(double));
+    }
+    return status;
+}
+
 static fen_status lay_out(fenp_inside *s, fenp_arena *arena, fen_error *err)
 {
     const int64_t n = s->n, k = s->k, t = s->terms, p = s->pairs, g = s->q->groups;
     const int64_t rows = n < FENP_INSIDE_BLOCK ? n : FENP_INSIDE_BLOCK;
     const int64_t f = s->equalities > 1 ? s->equalities : 0;
-    const struct {
-        double **where;
-        int64_t count;
-    } parts[] = {
+    const array parts[] = {
         /* clang-format off */
         { &s->a, t }, { &s->c, t }, { &s->low, t }, { &s->high, t }, { &s->u, t }, { &s->du, t },
         { &s->weight, t }, { &s->steep, t }, { &s->rows, t }, { &s->rho, t },
@@ -40,19 +55,11 @@ static fen_status lay_out(fenp_inside *s, fenp_arena *arena, fen_error *err)
         { (double **)&s->free, k }, { (double **)&s->list, k },
         /* clang-format on */
     };
-    int64_t bytes = 0;
     if (n > INT_MAX / 4 || k > INT_MAX / FENP_INSIDE_BLOCK || fenp_bytes(k, k, sizeof(double)) < 0)
         return fenp_fail(err, FEN_BAD_CALL,
                          "%lld rows and %lld columns are too many for the interior point method",
                          (long long)n, (long long)k);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        bytes += fenp_arena_bytes(parts[i].count);
-    const fen_status status = fenp_arena_open(arena, bytes, "the interior point method", err);
-    for (size_t i = 0; status == FEN_OK && i < sizeof parts / sizeof *parts; i++) {
-        *parts[i].where = fenp_arena_doubles(arena, parts[i].count);
-        memset(*parts[i].where, 0, (size_t)parts[i].count * sizeof(double));
-    }
-    return status;
+    return take(arena, parts, sizeof parts / sizeof *parts, err);
 }
 
 /* 1 if a row has a kink inside its domain, and hence two terms. */

@@ -34,6 +34,30 @@ static void test_zeros(void **state)
     free(m);
 }
 
+/* Groups with a price far below the slopes, and with columns of unequal size: the cones are as wide
+ * as the price is small, and the columns decide alone. (Below 1e-16 of ||x_j|| ||u|| a price is
+ * beyond doubles.) */
+static void test_small_prices(void **state)
+{
+    (void)state;
+    const struct {
+        double l, unit;
+    } cases[] = { { 1e-12, 1.0 }, { 1e-10, 1e3 }, { 1e-8, 1e5 }, { 1e-6, 1e6 } };
+    for (int i = 0; fenp_losses[i]; i++)
+        for (int c = 0; fenp_losses[i]->piece && c < 8; c++) {
+            char what[96];
+            made *m = make(fenp_losses[i], GROUPS, 60, c < 4 ? 9 : 41, cases[c % 4].l);
+            m->q.f0 = NULL;
+            for (int64_t r = 0; r < m->q.n; r++) m->x[r] *= cases[c % 4].unit;
+            snprintf(what, sizeof what, "%s, l %g, a column times %g", fenp_losses[i]->name,
+                     cases[c % 4].l, cases[c % 4].unit);
+            fitted f = fit(&m->q);
+            judge(&m->q, &f, GOAL, what);
+            release(&f);
+            free(m);
+        }
+}
+
 typedef enum spoiled {
     ZERO_COLUMN,
     TWINS,
@@ -238,7 +262,7 @@ int main(void)
         cmocka_unit_test(test_powers),   cmocka_unit_test(test_units),
         cmocka_unit_test(test_weights),  cmocka_unit_test(test_guess),
         cmocka_unit_test(test_stopped),  cmocka_unit_test(test_impossible),
-        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_too_many), cmocka_unit_test(test_small_prices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
