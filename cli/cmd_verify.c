@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "report.h"
 
 /* Entry of every certificate as one number, or an array for several targets. */
@@ -48,7 +49,25 @@ static void print_row(const char *what, double stored, double now)
     printf("  %-18s %20s %20s\n", what, shown(stored, text[0]), shown(now, text[1]));
 }
 
-static void print_target(const fen_model *model, int64_t t, const fen_certificate *now)
+/* What the certificate has besides: the norm, of penalties on coefficients their sum; NULL:
+ * nothing is penalised. */
+static const char *norm_name(const fen_model *model)
+{
+    fen_error err;
+    char *text = NULL;
+    if (fen_model_json(model, &text, &err)) return "norm";
+    json_t *json = json_parse(text);
+    const char *penalty = json_text_at(json, "penalty");
+    const char *name = strcmp(penalty, "none") == 0   ? NULL
+                       : strcmp(penalty, "rkhs") == 0 ? "norm"
+                                                      : "penalty/lambda";
+    fen_text_free(text);
+    json_decref(json);
+    return name;
+}
+
+static void print_target(const fen_model *model, int64_t t, const fen_certificate *now,
+                         const char *norm)
 {
     fen_certificate stored = fen_model_certificate(model, t);
     char name[256];
@@ -59,7 +78,7 @@ static void print_target(const fen_model *model, int64_t t, const fen_certificat
     print_row("gap", stored.gap, now->gap);
     print_row("relative gap", stored.relative_gap, now->relative_gap);
     print_row("training loss", stored.mean_loss, now->mean_loss);
-    print_row("norm", stored.norm, now->norm);
+    if (norm) print_row(norm, stored.norm, now->norm);
     print_row("stationarity", stored.stationarity, now->stationarity);
 }
 
@@ -71,7 +90,8 @@ static int answer(const request *r, const fen_model *model, const fen_certificat
     if (r->json)
         code = print_json(now, targets, holds, why);
     else {
-        for (int64_t t = 0; t < targets; t++) print_target(model, t, &now[t]);
+        const char *norm = norm_name(model);
+        for (int64_t t = 0; t < targets; t++) print_target(model, t, &now[t], norm);
         printf("The certificate %s (tolerance %g).\n", holds ? "holds" : "DOES NOT HOLD",
                r->options.tolerance);
     }

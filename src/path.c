@@ -157,16 +157,17 @@ static json_t *names_json(const fenp_path *h)
     return NULL;
 }
 
+/* NULL: there are no scores. */
 static const char *score_kind(const fenp_path *h)
 {
-    if (h->strategy.refits) return h->scored ? h->o.select : "";
+    if (h->strategy.refits) return h->scored ? h->o.select : NULL;
     return strcmp(h->o.select, "gcv") == 0 ? "gcv" : "loo";
 }
 
 static json_t *path_json(const fenp_path *h, json_t *points)
 {
     const fen_kernel *kernel = h->kernel.table;
-    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:s, s:s, s:o, s:O}", "n",
+    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:s?, s:s, s:o, s:O}", "n",
                      (json_int_t)h->sample->n, "d", (json_int_t)h->sample->p, "over", h->o.over,
                      "loss", h->loss->name, "kernel", kernel->name, "gamma",
                      fenp_json_number(kernel->uses_gamma ? h->kernel.par.gamma : NAN), "score_kind",

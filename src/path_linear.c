@@ -349,12 +349,12 @@ static json_t *path_json(const trace *r)
             json_decref(all);
             return NULL;
         }
-    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:s, s:o, s:s, s:s, s:O, s:O, s:o}", "n",
+    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:s, s:o, s:s?, s:s, s:O, s:O, s:o}", "n",
                      (json_int_t)r->sample->n, "d", (json_int_t)r->sample->p, "over", "lambda",
                      "loss", o->loss, "kernel", o->kernel, "gamma",
                      fenp_json_number(is_linear(r) ? NAN : r->setup->kernel.par.gamma), "penalty",
                      o->penalty, "selected", fenp_json_number(scored ? r->chosen.lambda : NAN),
-                     "score_kind", scored ? o->select : "", "solution",
+                     "score_kind", scored ? o->select : NULL, "solution",
                      r->exact ? "breakpoints" : "grid", "features", r->names, "scales", r->scales,
                      "points", all);
 }
@@ -375,7 +375,8 @@ static int name_targets(trace *r)
 static fen_status open_trace(trace *r, fen_error *err)
 {
     const int64_t n = r->sample->n, p = r->setup->x.p, targets = r->sample->targets;
-    r->count = fenp_count_lambdas_linear(&r->settled->o);
+    r->count = r->chosen.selection.count ? r->chosen.selection.count
+                                         : fenp_count_lambdas_linear(&r->settled->o);
     r->lambdas = fenp_new(r->count + targets, sizeof(double));
     r->points = fenp_new_zeroed(2 * targets, sizeof *r->points);
     r->label = fenp_new_zeroed(p, sizeof *r->label);

@@ -412,15 +412,17 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o, const fe
 static json_t *table_json(const fenp_sample *sample, const fen_options *o,
                           const fenp_output *outputs, const fenp_chosen *chosen)
 {
+    const int gammas = fenp_find_kernel(o->kernel)->uses_gamma, powers = !fenp_on_coefficients(o);
     json_t *out = json_pack("{s:I, s:I, s:I, s:b, s:s, s:s, s:s}", "n", (json_int_t)sample->n, "d",
                             (json_int_t)sample->p, "outputs", (json_int_t)sample->targets,
                             "relative", fenp_has_columns(outputs, sample->targets), "loss", o->loss,
                             "kernel", o->kernel, "penalty", o->penalty);
     const int failed =
-        json_object_set_new(out, "gamma", fenp_json_number(chosen->kernel.par.gamma)) |
+        json_object_set_new(out, "gamma",
+                            fenp_json_number(gammas ? chosen->kernel.par.gamma : NAN)) |
         json_object_set_new(out, "lambda", fenp_json_number(chosen->lambda)) |
-        json_object_set_new(out, "power", fenp_json_number(chosen->power)) |
-        fenp_selection_json(out, &chosen->selection);
+        json_object_set_new(out, "power", fenp_json_number(powers ? chosen->power : NAN)) |
+        fenp_selection_json(out, &chosen->selection, gammas, powers);
     if (!failed) return out;
     json_decref(out);
     return NULL;

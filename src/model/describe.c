@@ -70,6 +70,11 @@ static json_t *mean_loss(const fen_model *m, int64_t t)
 }
 static json_t *norm(const fen_model *m, int64_t t)
 {
+    return fenp_json_number(fenp_model_on_coefficients(m) ? NAN : m->certificate[t].norm);
+}
+/* What lambda multiplies. */
+static json_t *penalty_over_lambda(const fen_model *m, int64_t t)
+{
     return fenp_json_number(m->certificate[t].norm);
 }
 static json_t *stationarity(const fen_model *m, int64_t t)
@@ -172,7 +177,8 @@ static json_t *terms(const fen_model *m, int64_t t) { return json_integer(fenp_m
 /* What a penalty on coefficients has besides: how many of them stay, and of what. */
 static int set_penalty(json_t *out, const fen_model *m)
 {
-    const int failed = set_text(out, "penalty", m->penalty->name);
+    const int failed =
+        set_text(out, "penalty", m->penalty_text[0] ? m->penalty_text : m->penalty->name);
     if (!fenp_model_on_coefficients(m)) return failed;
     const int none = strcmp(m->penalty->name, "none") == 0;
     json_t *groups = NULL;
@@ -208,11 +214,14 @@ static int set_objective(json_t *out, const fen_model *m)
 
 static int set_certificate(json_t *out, const fen_model *m)
 {
-    return set_each(out, "norm", m, norm) | set_each(out, "primal", m, primal) |
-           set_each(out, "dual", m, dual) | set_each(out, "gap", m, gap) |
-           set_each(out, "relative_gap", m, relative_gap) | set_each(out, "verdict", m, verdict) |
-           set_each(out, "stationarity", m, stationarity) | set_each(out, "null", m, null) |
-           set_each(out, "mean_loss", m, mean_loss) | set_each(out, "train_rmse", m, train_rmse) |
+    const int summed = fenp_model_on_coefficients(m) && strcmp(m->penalty->name, "none") != 0;
+    return set_each(out, "norm", m, norm) |
+           (summed ? set_each(out, "penalty_over_lambda", m, penalty_over_lambda) : 0) |
+           set_each(out, "primal", m, primal) | set_each(out, "dual", m, dual) |
+           set_each(out, "gap", m, gap) | set_each(out, "relative_gap", m, relative_gap) |
+           set_each(out, "verdict", m, verdict) | set_each(out, "stationarity", m, stationarity) |
+           set_each(out, "null", m, null) | set_each(out, "mean_loss", m, mean_loss) |
+           set_each(out, "train_rmse", m, train_rmse) |
            set_number(out, "train_error", m->train_error) |
            (isfinite(m->crossing) ? set_number(out, "crossing", m->crossing) : 0);
 }
@@ -255,30 +264,37 @@ static const fenp_score *taken_of(const fenp_selection *s)
     return best;
 }
 
-static json_t *grid(const fenp_selection *s)
+/* Means over several outputs need not be whole. */
+static int set_terms(json_t *out, double terms)
+{
+    if (terms != floor(terms)) return set_known(out, "terms", terms);
+    return set_integer(out, "terms", (int64_t)terms);
+}
+
+static json_t *grid(const fenp_selection *s, int gammas, int powers)
 {
     json_t *array = json_array();
     int failed = array == NULL;
     for (int64_t i = 0; !failed && i < s->count; i++) {
         json_t *point = json_object();
-        failed = set_number(point, "gamma", s->grid[i].gamma) |
+        failed = set_number(point, "gamma", gammas ? s->grid[i].gamma : NAN) |
                  set_number(point, "lambda", s->grid[i].lambda) |
-                 set_number(point, "power", s->grid[i].power) |
+                 set_number(point, "power", powers ? s->grid[i].power : NAN) |
                  set_number(point, "score", s->grid[i].score) | set_error(point, &s->grid[i]) |
                  set_known(point, "standard_error", s->grid[i].deviation) |
-                 set_known(point, "terms", s->grid[i].terms);
+                 set_terms(point, s->grid[i].terms);
         failed |= json_array_append_new(array, point);
     }
     return unless(failed, array);
 }
 
-int fenp_selection_json(json_t *out, const fenp_selection *s)
+int fenp_selection_json(json_t *out, const fenp_selection *s, int gammas, int powers)
 {
     if (!s->kind[0]) return 0;
     const fenp_score *taken = taken_of(s);
     return set_number(out, "score", s->score) | (taken ? set_error(out, taken) : 0) |
            set_text(out, "score_kind", s->kind) | set_integer(out, "score_rows", s->rows) |
-           json_object_set_new(out, "grid", grid(s));
+           json_object_set_new(out, "grid", grid(s, gammas, powers));
 }
 
 static json_t *target_name(const fen_model *m, int64_t t)
@@ -292,8 +308,9 @@ fen_status fen_model_json(const fen_model *model, char **json, fen_error *err)
 {
     json_t *out = json_object();
     int failed = set_size(out, model) | set_objective(out, model) | set_certificate(out, model) |
-                 fenp_selection_json(out, &model->selection) | set_origin(out, model) |
-                 set_classes(out, model) | set_support(out, model) |
+                 fenp_selection_json(out, &model->selection, model->kernel.table->uses_gamma,
+                                     !fenp_model_on_coefficients(model)) |
+                 set_origin(out, model) | set_classes(out, model) | set_support(out, model) |
                  json_object_set_new(out, "outputs", list(model, model->targets, output_entry)) |
                  json_object_set_new(out, "targets", list(model, model->targets, target_name));
     if (!model->prep->precomputed) /* whose features are the training rows */

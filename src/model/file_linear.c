@@ -1,6 +1,6 @@
 /* file_linear.c -- what a model file holds of penalties on coefficients
  *
- *   words     penalty, mix, nonnegative, copies, rank, condition, groups.names (a JSON list),
+ *   words     penalty, penalty.text (as it was given), mix, nonnegative, copies, rank, condition, groups.names (a JSON list),
  *             features (of training, where some are gone)
  *   arrays    terms; groups.start, groups.member, groups.weight; aliased
  *
@@ -62,6 +62,7 @@ int fenp_file_put_linear(json_t *metadata, const fen_model *m)
     const int failed = put(metadata, "penalty", m->penalty->name);
     if (!fenp_model_on_coefficients(m)) return failed;
     return failed | put_double(metadata, "mix", m->mix) |
+           (m->penalty_text[0] ? put(metadata, "penalty.text", m->penalty_text) : 0) |
            put(metadata, "nonnegative", m->nonnegative ? "yes" : "no") |
            put_count(metadata, "copies", m->copies) |
            (m->whole > m->p ? put_count(metadata, "features", m->whole) : 0) |
@@ -171,7 +172,11 @@ static fen_status read_names(const fenp_tensors *in, fenp_groups *g, fen_error *
 fen_status fenp_file_read_linear(const fenp_tensors *in, fen_model *m, fen_error *err)
 {
     const char *sign = fenp_metadata(in, "nonnegative");
+    const char *text = fenp_metadata(in, "penalty.text");
     if (!fenp_model_on_coefficients(m)) return FEN_OK;
+    if (text && strncmp(text, m->penalty->name, strlen(m->penalty->name)) != 0)
+        return fenp_damaged(in, "penalty.text", "is not that of the penalty", err);
+    snprintf(m->penalty_text, sizeof m->penalty_text, "%s", text ? text : "");
     if (sign && strcmp(sign, "yes") != 0 && strcmp(sign, "no") != 0)
         return fenp_damaged(in, "nonnegative", "is neither yes nor no", err);
     m->nonnegative = sign && strcmp(sign, "yes") == 0;

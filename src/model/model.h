@@ -38,6 +38,8 @@ struct fen_model {
     fenp_kernel kernel;
     double      lambda, power, tolerance;
     const fen_penalty *penalty;             /* "rkhs": lambda ||f||^power               */
+    char        penalty_text[128];          /* as it was given: "group:targets"; "": not
+                                               known                                   */
     double      mix;                        /* of a penalty on coefficients             */
     int         nonnegative;
     fenp_groups groups;                     /* of the coefficients (count 0: rkhs)      */
@@ -121,8 +123,10 @@ void       fenp_approx_print(fenp_approx approx, char out[FENP_APPROX_TEXT]);
 void       fenp_model_keep_tangents(fen_model *m, int64_t length, int64_t most);
 /* "mean (y - f(x) - b)^2 + lambda ||f||^2, gaussian kernel ..." */
 void       fenp_model_objective(const fen_model *m, char *out, int64_t size);
-/* score, score_kind, score_rows and grid into an object; nonzero: no memory. */
-int        fenp_selection_json(json_t *out, const fenp_selection *selection);
+/* score, score_kind, score_rows and grid into an object; nonzero: no memory. Without gammas or
+ * powers those of the grid are null. */
+int        fenp_selection_json(json_t *out, const fenp_selection *selection, int gammas,
+                               int powers);
 /* One target's weights of the prepared features (p), in place, to coefficients of the columns of
  * the file; returns what the constant loses. */
 double     fenp_to_units_of_file(const fenp_prep *prep, double *value);

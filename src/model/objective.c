@@ -72,11 +72,24 @@ static void whole_words(const fen_model *m, char *out, size_t size)
     snprintf(out, size, ", plus %s ||f||^%s", lambda, power);
 }
 
+/* What the a_g of groups are: 1, the root of the size, or neither. */
+static const char *group_weights(const fenp_groups *g)
+{
+    int ones = 1, roots = g->start != NULL;
+    for (int64_t k = 0; k < g->count; k++) {
+        const double weight = g->weight ? g->weight[k] : 1.0;
+        const double size = g->start ? (double)(g->start[k + 1] - g->start[k]) : 1.0;
+        ones &= weight == 1.0, roots &= weight == sqrt(size);
+    }
+    return ones ? "a_g = 1" : roots ? "a_g the root of its size" : "a_g as given";
+}
+
 /* ", plus 0.1 sum a_j (0.5 |beta_j| + 0.25 beta_j^2), beta >= 0" */
 static void coefficient_words(const fen_model *m, char *out, size_t size)
 {
     const char *of = m->terms ? "c_i" : "beta_j";
     const char *weight = m->groups.weight ? m->terms ? "a_i " : "a_j " : "";
+    const char *given = m->groups.weight ? m->terms ? ", a_i as given" : ", a_j as given" : "";
     const char *sign = !m->nonnegative ? "" : m->terms ? ", c >= 0" : ", beta >= 0";
     char lambda[32], mix[32], rest[32];
     fenp_print_short(m->lambda, lambda);
@@ -85,13 +98,13 @@ static void coefficient_words(const fen_model *m, char *out, size_t size)
     if (strcmp(m->penalty->name, "none") == 0)
         snprintf(out, size, ", no penalty%s", sign);
     else if (m->penalty->parts == FEN_GROUPS)
-        snprintf(out, size, ", plus %s times the sum over %lld groups of a_g ||beta_g||%s", lambda,
-                 (long long)m->groups.count, sign);
+        snprintf(out, size, ", plus %s times the sum over %lld groups of a_g ||beta_g||, %s%s",
+                 lambda, (long long)m->groups.count, group_weights(&m->groups), sign);
     else if (m->mix < 1.0)
-        snprintf(out, size, ", plus %s sum %s(%s |%s| + %s %s^2)%s", lambda, weight, mix, of, rest,
-                 of, sign);
+        snprintf(out, size, ", plus %s sum %s(%s |%s| + %s %s^2)%s%s", lambda, weight, mix, of,
+                 rest, of, given, sign);
     else
-        snprintf(out, size, ", plus %s sum %s|%s|%s", lambda, weight, of, sign);
+        snprintf(out, size, ", plus %s sum %s|%s|%s%s", lambda, weight, of, given, sign);
 }
 
 /* ", gaussian kernel exp(..), gamma = 0.1", or how the features of a linear model are scaled */
@@ -114,7 +127,7 @@ static void kernel_words(const fen_model *m, char *out, int64_t size)
 void fenp_model_objective(const fen_model *m, char *out, int64_t size)
 {
     const int linear = fenp_model_on_coefficients(m);
-    char loss[512], formula[128], price[128], penalty[160];
+    char loss[512], formula[128], price[128], penalty[256];
     loss_words(m, loss, sizeof loss);
     formula_words(m, formula, sizeof formula);
     price_words(m, price, sizeof price);

@@ -62,7 +62,7 @@ class Fits(Linear):
                     found = self.fit(data, "--penalty", penalty, "--loss", loss, *given,
                                      model="m.fen")
                     self.assert_proved(found)
-                    self.assertEqual(found["penalty"], penalty.partition(":")[0])
+                    self.assertEqual(found["penalty"], penalty)
                     self.assertEqual(found["kernel"], "linear")
                     self.assert_verified("m.fen", data)
                     os.remove(self.path("m.fen"))
@@ -171,7 +171,7 @@ class Fits(Linear):
         self.assertEqual(sum(any(pair) for pair in values), found["groups"]["active"])
         self.assertTrue(all(all(pair) or not any(pair) for pair in values))
         self.assertEqual(found["primal"][0], found["primal"][1])
-        self.assertAlmostEqual(sum(found["mean_loss"]) + 0.5 * found["norm"][0],
+        self.assertAlmostEqual(sum(found["mean_loss"]) + 0.5 * found["penalty_over_lambda"][0],
                                found["primal"][0], places=9)
         fitted = {entry["name"]: entry["value"] for entry in found["coefficients"]}
         rows = [line.split(",") for line in both]
