@@ -216,7 +216,8 @@ class Ends(ToolTest):
         lines = [",".join([f"x{j}" for j in range(columns)] + ["y"])]
         for _ in range(n):
             x = [source.gauss(0, 1) for _ in range(columns)]
-            lines.append(",".join(map(repr, x)) + f",{label(x, source)}")
+            y = label(x, source)        # may change x
+            lines.append(",".join(map(repr, x)) + f",{y}")
         return "\n".join(lines) + "\n"
 
     def test_constant_target(self):
@@ -267,10 +268,71 @@ class Ends(ToolTest):
             x[:] = [x[0] + 1e-4 * v for v in x]
             return 1e3 * sum((-1) ** j * v for j, v in enumerate(x)) + source.gauss(0, 1)
         self.write("ill.csv", self.rows(twins, 30, 200))
-        words = ("fit", "ill.csv", "--penalty", "l1", "--lambda", "1e-6")
         self.assertIn("leaving out --engine coordinate helps",
-                      self.run_tool(*words, "--engine", "coordinate", code=1).err)
-        self.run_tool(*words)
+                      self.run_tool("fit", "ill.csv", "--penalty", "l1", "--lambda", "1e-9",
+                                    "--engine", "coordinate", "--tolerance", "2e-12",
+                                    code=1).err)
+
+
+class Words(ToolTest):
+    """What penalties are called, and null for what there is not."""
+
+    def setUp(self):
+        super().setUp()
+        self.some_data("data.csv", rows=60)
+        self.write("sizes.csv", "column,group\n" + "".join(f"x{j},g{j % 4}\n"
+                                                           for j in range(1, 11)))
+        self.write("weights.csv", "column,group,weight\n" +
+                   "".join(f"x{j},g{j % 4},{1 + j % 4}\n" for j in range(1, 11)))
+
+    def objective(self, *words):
+        text = self.run_tool("fit", "data.csv", "--lambda", "0.3", *words).out
+        return " ".join(text.partition("Objective")[2].partition("Terms")[0].split())
+
+    def test_weights_of_groups(self):
+        for how, says in (("sizes.csv", "a_g the root of its size"), ("auto", "a_g = 1"),
+                          ("weights.csv", "a_g as given")):
+            self.assertIn(f"a_g ||beta_g||, {says}", self.objective("--penalty", f"group:{how}"))
+        self.assertIn("a_g = 1", self.objective("--penalty", "group:targets", "--target",
+                                                "y,x10"))
+        self.assertIn("sum a_j |beta_j|, a_j as given",
+                      self.objective("--penalty", "l1", "--feature-weights", "x1=2"))
+
+    def test_penalties_and_their_values(self):
+        for penalty in ("l1", "elastic:0.5", "group", "group:auto", "group:sizes.csv", "none"):
+            found = self.run_tool("fit", "data.csv", "--penalty", penalty, "--json", *(
+                () if penalty == "none" else ("--lambda", "0.3"))).json
+            self.assertEqual(found["penalty"], penalty)
+            self.assertEqual(self.run_tool("info", "data.fen", "--json").json["penalty"], penalty)
+            self.assertIsNone(found["norm"])
+            text = self.run_tool("verify", "data.fen", "data.csv").out
+            self.assertNotIn("norm", text)
+            self.assertEqual("penalty/lambda" in text, penalty != "none")
+            if penalty == "l1":
+                self.assertAlmostEqual(found["penalty_over_lambda"],
+                                       sum(abs(entry["standardised"])
+                                           for entry in found["coefficients"]), places=9)
+        ridge = self.run_tool("fit", "data.csv", "--kernel", "linear", "--lambda", "1",
+                              "--json").json
+        self.assertGreater(ridge["norm"], 0)
+        self.assertNotIn("penalty_over_lambda", ridge)
+
+    def test_null(self):
+        for command in ("select", "fit"):
+            found = self.run_tool(command, "data.csv", "--penalty", "l1", "--json").json
+            self.assertIsNone(found["gamma"])
+            for point in found["grid"]:
+                self.assertIsNone(point["gamma"])
+                self.assertIsInstance(point["terms"], int)
+        found = self.run_tool("select", "data.csv", "--kernel", "linear", "--json").json
+        self.assertIsNone(found["gamma"])
+        self.assertTrue(all(point["gamma"] is None and point["power"] == 2
+                            for point in found["grid"]))
+        self.assertIsNone(self.run_tool("path", "data.csv", "--penalty", "l1",
+                                        "--json").json["score_kind"])
+        found = self.run_tool("select", "data.csv", "--penalty", "l1", "--kernel", "gaussian",
+                              "--gamma", "0.1", "--json").json
+        self.assertEqual({point["gamma"] for point in found["grid"]}, {0.1})
 
 
 if __name__ == "__main__":
