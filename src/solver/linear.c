@@ -311,7 +311,8 @@ static fen_status add_free(fenp_linear_state *s, fen_error *err)
     return status;
 }
 
-/* The best model without penalised coefficients, and lambda_max from its slopes. */
+/* The best model without penalised coefficients, and lambda_max from its slopes; 0 if it has no
+ * finite loss. */
 static fen_status solve_null(fenp_linear_state *s, const fenp_task *task, fen_error *err)
 {
     const fenp_groups *g = s->q.groups;
@@ -323,6 +324,7 @@ static fen_status solve_null(fenp_linear_state *s, const fenp_task *task, fen_er
     if (status != FEN_OK) return status;
     s->null = fenp_linear_loss(s);
     fenp_linear_look_at_all(s);
+    if (!isfinite(s->null)) return FEN_OK; /* tube: no lambda makes this the answer */
     for (int64_t i = 0; i < g->count; i++) {
         const double a = fenp_group_weight(g, i) * fmax(s->q.mix, MIX_FLOOR);
         if (a > 0.0) s->largest = fmax(s->largest, s->now[i] / a);
@@ -412,7 +414,7 @@ static void hand_over(fenp_linear_state *s, fenp_linear_point *point)
 {
     fenp_pool_deliver(s);
     memcpy(point->beta, s->beta, (size_t)s->coefs * sizeof *s->beta);
-    point->terms = 0, point->passes = s->passes;
+    point->terms = 0;
     for (int64_t k = 0; k < s->coefs; k++) point->terms += s->beta[k] != 0.0;
     if (s->whole && point->u) {
         fenp_linear_scores(s);

@@ -36,7 +36,6 @@ typedef struct fenp_linear_point {
     double loss;               /* first term of primal                                  */
     double primal, dual, relative_gap;   /* by the solver's own account                 */
     int64_t terms;             /* coefficients that are not 0                           */
-    int64_t passes;            /* products with the whole matrix that it took           */
     const char *method;        /* engine                                                */
 } fenp_linear_point;
 
@@ -44,7 +43,8 @@ typedef struct fenp_linear_state fenp_linear_state;
 /* problem and all it points to stay as they are until the end. */
 fen_status fenp_linear_begin(const fenp_linear *problem, fenp_linear_state **out,
                              const fenp_task *task, fen_error *err);
-/* The least lambda with all penalised coefficients 0 (mix 0: as if mix were 1e-3). */
+/* The least lambda with all penalised coefficients 0 (mix 0: as if mix were 1e-3); 0 if there is
+ * none, as the model without them has no finite loss (tube). */
 double     fenp_linear_lambda_max(const fenp_linear_state *s);
 /* Solves for point->lambda (> 0; anything if no coefficient is penalised) until the relative
  * gap is at most gap or no longer shrinks. Best called with falling lambdas: products, Gram

@@ -27,7 +27,6 @@ static double norm_of(const fenp_linear_state *s, const double *at, int64_t size
 void fenp_linear_look_at_all(fenp_linear_state *s)
 {
     const fenp_groups *g = s->q.groups;
-    s->passes++;
     memcpy(s->ref, s->u, (size_t)s->rows * sizeof *s->ref);
     fenp_design_products(s->q.x, s->u, NULL, s->coefs, s->product);
     for (int64_t i = 0; i < g->count; i++) {

@@ -58,7 +58,6 @@ struct fenp_linear_state {
     double fuzz;               /* rounding errors of x'u over ||x||                      */
     double floor;              /* least curvature of a quadratic, over the smoothness: grows
                                   where straight parts of a loss lead steps astray       */
-    int64_t passes;
     fenp_pool pool;
 };
 

@@ -437,6 +437,25 @@ static void nothing_penalised_is_one_solve(void **state)
     }
 }
 
+/* tube: the best constant is outside, so that no lambda has it as its answer. */
+static void a_null_model_without_a_loss_has_no_lambda_max(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        scene *s = new_scene("tube", 40, 6, 1, 59);
+        fenp_linear_state *solver = NULL;
+        s->par = wide ? 1e3 : 4.0;
+        assert_int_equal(fenp_linear_begin(&s->q, &solver, NULL, NULL), FEN_OK);
+        assert_true(fenp_linear_lambda_max(solver) == 0.0);
+        fenp_linear_point point = point_of(s, 0.1);
+        assert_int_equal(fenp_linear_solve(solver, 1e-6, &point, NULL, NULL), FEN_OK);
+        assert_true(wide ? point.terms == 0 : point.terms > 0);
+        if (!wide) expect_optimal(s, 0.1, 1e-5);
+        fenp_linear_end(solver);
+        free(s);
+    }
+}
+
 static void engines_that_cannot_are_refused(void **state)
 {
     (void)state;
@@ -468,6 +487,7 @@ int main(void)
         cmocka_unit_test(scales_do_not_matter),
         cmocka_unit_test(rows_of_weight_0_do_not_exist),
         cmocka_unit_test(nothing_penalised_is_one_solve),
+        cmocka_unit_test(a_null_model_without_a_loss_has_no_lambda_max),
         cmocka_unit_test(engines_that_cannot_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
