@@ -56,6 +56,8 @@ typedef struct fenp_prep {
     char   *weights;             /* name of the weight column, or NULL                */
     int     sparse;              /* absent columns of a sparse file are zeros         */
     int     precomputed;
+    int     constants;           /* numbers other than 0 are features even if they are
+                                    constant: there is no bias in their place         */
     char    scaling[16];         /* standard, range, none                             */
 } fenp_prep;
 

@@ -37,6 +37,7 @@ static fenp_prep *copy_roles(const fenp_prep *prep, fenp_prep *copy, int missing
         return NULL;
     }
     copy->sparse = prep->sparse;
+    copy->constants = prep->constants;
     memcpy(copy->scaling, prep->scaling, sizeof copy->scaling);
     return copy;
 }
@@ -102,7 +103,8 @@ int fenp_prep_agree(const fenp_prep *a, const fenp_prep *b)
 {
     int agree = a->targets == b->targets && a->class_count == b->class_count &&
                 !a->weights == !b->weights && a->sparse == b->sparse &&
-                a->precomputed == b->precomputed && strcmp(a->scaling, b->scaling) == 0 &&
+                a->precomputed == b->precomputed && a->constants == b->constants &&
+                strcmp(a->scaling, b->scaling) == 0 &&
                 (!a->weights || strcmp(a->weights, b->weights) == 0);
     for (int64_t t = 0; agree && t < a->targets; t++)
         agree = strcmp(a->target[t], b->target[t]) == 0;

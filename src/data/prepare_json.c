@@ -76,6 +76,7 @@ json_t *fenp_prep_to_json(const fenp_prep *prep)
     json_t *object = json_object();
     if (object && set(object, "sparse", json_boolean(prep->sparse)) &&
         set(object, "precomputed", json_boolean(prep->precomputed)) &&
+        (!prep->constants || set(object, "constants", json_true())) &&
         set(object, "scaling", json_string(prep->scaling)) &&
         set(object, "targets", strings(prep->target, prep->targets)) &&
         (prep->class_count == 0 ||
@@ -159,6 +160,7 @@ static fen_status read_names(const json_t *json, const json_t *targets, fenp_pre
     strcpy(prep->scaling, scaling);
     fen_status status = read_flag(json, "sparse", &prep->sparse, err);
     if (status == FEN_OK) status = read_flag(json, "precomputed", &prep->precomputed, err);
+    if (status == FEN_OK) status = read_flag(json, "constants", &prep->constants, err);
     if (status == FEN_OK && weights && !json_is_null(weights))
         status = read_string(weights, "the name of the weights is not a text", &prep->weights, err);
     for (int64_t t = 0; status == FEN_OK && t < prep->targets; t++)

@@ -176,6 +176,13 @@ static fen_status name_columns(fenp_prep *prep, const roles *r, fen_error *err)
     return status;
 }
 
+/* A linear model without bias may have its own column of ones, unless that is centred away. */
+static int keeps_constants(const fenp_prep *prep, const fen_options *o)
+{
+    return !o->bias && fenp_on_coefficients(o) && fenp_kernel_of(o)->linear &&
+           (prep->sparse || strcmp(prep->scaling, "none") == 0);
+}
+
 fen_status fenp_prep_start(const fen_table *table, const fen_options *o, fenp_prep **prep,
                            fen_error *err)
 {
@@ -199,6 +206,7 @@ fen_status fenp_prep_start(const fen_table *table, const fen_options *o, fenp_pr
     made->sparse = table->start != NULL;
     made->precomputed = kernel && kernel->basis == FEN_PRECOMPUTED;
     strncpy(made->scaling, made->precomputed ? "none" : o->scale, sizeof made->scaling - 1);
+    made->constants = keeps_constants(made, o);
     *prep = made;
     return FEN_OK;
 }

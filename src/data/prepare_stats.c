@@ -12,7 +12,7 @@
  *
  * Weights enter as written: weight 2 equals the row twice. A column is constant if its
  * standard deviation is at most 1e-12 of its largest value; text, if it has one level and
- * no gap. Rows come in any number of blocks. Memory: that of the distinct texts.
+ * no gap. Where constants are kept (prepare.h), numbers other than 0 keep their scale. Rows come in any number of blocks. Memory: that of the distinct texts.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -184,9 +184,10 @@ static fen_status learn_number(fenp_input *input, const fenp_moments *m, long do
     const double size = fmax(fabs(m->least), fabs(m->largest));
     const double mean = (double)(m->base + m->rest);
     input->fill = mean;
-    input->constant = m->seen == 0 || deviation <= 1e-12 * size;
+    const int varies = m->seen > 0 && deviation > 1e-12 * size;
+    input->constant = !varies && !(prep->constants && m->seen > 0 && size > 0.0);
     input->gaps = m->gaps > 0 && m->seen > 0;
-    if (input->constant || strcmp(prep->scaling, "none") == 0) return FEN_OK;
+    if (!varies || strcmp(prep->scaling, "none") == 0) return FEN_OK;
     const int range = strcmp(prep->scaling, "range") == 0;
     input->center = prep->sparse ? 0.0 : range ? m->least : mean;
     input->scale = range ? m->largest - m->least : deviation;

@@ -169,6 +169,24 @@ static void constants(void **state)
     refused("a,y\n1,3\n1,4\n", &o, "the only input column, \"a\"", "constant");
 }
 
+/* Without a bias a column of ones is one of the coefficients; zeros are not. */
+static void constants_without_bias(void **state)
+{
+    (void)state;
+    fen_options o = options();
+    o.penalty = "l1", o.scale = "none", o.bias = 0;
+    learned l = learn_table(table_of("one,zero,a,y\n3,0,1,1\n3,0,2,2\n3,0,4,3\n"), &o);
+    const fenp_input *in = l.prep->input;
+    assert_true(!in[0].constant && in[1].constant && !in[2].constant);
+    assert_int_equal(l.s->p, 2);
+    for (int64_t i = 0; i < 3; i++) assert_true(l.s->x[2 * i] == 3.0);
+    forget(&l);
+    o.scale = "standard"; /* centred away */
+    l = learn_table(table_of("one,zero,a,y\n3,0,1,1\n3,0,2,2\n3,0,4,3\n"), &o);
+    assert_int_equal(l.s->p, 1);
+    forget(&l);
+}
+
 /* ---- targets, weights, rows ----------------------------------------------------------------- */
 static void targets(void **state)
 {
@@ -320,6 +338,7 @@ int main(void)
         cmocka_unit_test(text),
         cmocka_unit_test(many_levels),
         cmocka_unit_test(constants),
+        cmocka_unit_test(constants_without_bias),
         cmocka_unit_test(targets),
         cmocka_unit_test(bad_roles),
         cmocka_unit_test(rows),
