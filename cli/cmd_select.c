@@ -90,7 +90,7 @@ static int write_grid(const grid *g, const char *path)
 
 static int show(const grid *g, const json_t *json, const request *r)
 {
-    char ends[96];
+    char ends[128];
     int code = EXIT_DONE;
     if (is_path(json))
         print_path(g, json);

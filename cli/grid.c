@@ -50,7 +50,7 @@ int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
         double score = json_at(entry, "score"); /* null: not tried, or too large */
         g->at[i] = (point){ or_zero(json_at(entry, "gamma")), json_at(entry, "lambda"),
                             or_zero(json_at(entry, "power")), isnan(score) ? INFINITY : score,
-                            json_at(entry, "error_rate") };
+                            json_at(entry, "error_rate"),     json_at(entry, "terms") };
         g->classes |= !isnan(g->at[i].error);
         g->scored += isfinite(score);
         if (isfinite(score) && (g->best < 0 || score < g->at[g->best].score)) g->best = i;
@@ -126,8 +126,30 @@ static int at_an_end(const grid *g, double (*of)(const point *))
     return answer;
 }
 
+/* Of penalties on coefficients. The largest of our own lambdas has no terms but those that are
+ * not penalised, nor would larger ones; and scores that are flat at the low end would not fall
+ * any more below it (select_linear.c). */
+static int lambda_ends(const grid *g, const fen_options *o, char *out, size_t size)
+{
+    const axis a = grid_axis(g, lambda_of);
+    const point *best = &g->at[g->best];
+    const double above = a.at ? a.at[a.count > 10 ? 10 : a.count - 1] : 0;
+    const int low = a.at && best->lambda == a.at[0];
+    const int falls =
+        low && grid_best_at(g, lambda_of, above)->score - best->score > 1e-3 * fabs(best->score);
+    const int ends = a.at && at_an_end(g, lambda_of) &&
+                     (falls || (!low && best->terms > 0 && o->lambda.choice == FEN_GIVEN));
+    if (ends)
+        snprintf(out, size,
+                 "the best point ends the grid of lambda: widen it, as by --lambda %.2g:%.2g:100",
+                 low ? 0.01 * a.at[0] : a.at[0], low ? a.at[a.count - 1] : 100 * a.at[a.count - 1]);
+    free(a.at);
+    return ends;
+}
+
 int grid_ends(const grid *g, const fen_options *o, char *out, size_t size)
 {
+    if (g->best >= 0 && !isnan(g->at[g->best].terms)) return lambda_ends(g, o, out, size);
     const struct {
         const fen_values *given;
         double (*of)(const point *);

@@ -186,7 +186,7 @@ static void report_rules(const json_t *model, const fen_options *o)
 void report_choice(const json_t *model, const fen_options *o)
 {
     grid g;
-    char ends[96];
+    char ends[128];
     if (!grid_read(&g, model, json_text_at(model, "loss"), target_count(model)) || g.best < 0)
         report_rules(model, o);
     else {

@@ -8,7 +8,11 @@ enum { LABEL_WIDTH = 13 };
 void report(const char *label, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- the table behind a choice ------------------------------------------------------ */
-typedef struct point { double gamma, lambda, power, score, error; } point; /* NAN: no classes */
+typedef struct point {
+    double gamma, lambda, power, score;
+    double error;                 /* NAN: no classes                                    */
+    double terms;                 /* NAN: no penalty on coefficients                    */
+} point;
 typedef struct grid {
     point  *at;
     int64_t count;

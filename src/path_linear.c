@@ -413,10 +413,12 @@ static fen_status run(trace *r, int scored, char **json, const fenp_task *task, 
     const fenp_task choosing = fenp_task_part(task, "folds", 0.0, 0.9);
     const fenp_task rest = fenp_task_part(task, "path", scored ? 0.9 : 0.0, 1.0);
     fen_status status = r->exact ? check_exact(r, scored, err) : FEN_OK;
-    if (status == FEN_OK) status = open_trace(r, err);
     if (status == FEN_OK && scored)
         status = fenp_score_linear(r->setup, r->sample, r->settled, &r->chosen, &choosing, err);
-    if (status == FEN_OK)
+    if (status == FEN_OK) status = open_trace(r, err);
+    for (int64_t k = 0; status == FEN_OK && k < r->chosen.selection.count; k++)
+        r->lambdas[k] = r->chosen.selection.grid[k].lambda;
+    if (status == FEN_OK && !scored)
         status = fenp_list_lambdas_linear(r->setup->problem, r->setup->count, r->sample, o,
                                           r->lambdas, r->exact ? NULL : &r->begun, &rest, err);
     if (status == FEN_OK) status = run_problems(r, &rest, err);

@@ -1,8 +1,10 @@
 /* select_linear.c -- lambda of penalties on coefficients: as given, by rule, or along a path
  *
  * Path. 100 lambdas from the least one without terms down to 1e-4 of it (1e-2 where there are
- * fewer rows than columns), in equal steps of the logarithm; or those given. All outputs share
- * them. Every lambda is solved on all rows, which tells the number of terms.
+ * fewer rows than columns; less with a mix below 0.1, where the largest lambda grows as 1/mix), in
+ * equal steps of the logarithm; or those given. A path of our own that still falls at its end goes
+ * on with the same steps, a decade at a time, two at most. All outputs share the lambdas. Every one
+ * is solved on all rows, which tells the number of terms.
  * Scores.
  *   kfold:K, 1se:K, loo   weighted mean held-out loss of the rows; loo is n folds. Its standard
  *              error is that of the mean of the folds: sqrt(sum_k W_k (m_k - m)^2 / W / (K - 1)).
@@ -29,8 +31,11 @@
 #include "select_linear.h"
 
 enum { LAMBDAS = 100 };
+enum { MOST_DECADES = 2 };       /* beyond the end of a path */
+static const double FLAT = 1e-3; /* of a score: falls no more */
 static const double TALL_RATIO = 1e-4, WIDE_RATIO = 1e-2;
-static const double RULE_RATIO = 0.1; /* of the largest lambda, without scores */
+static const double LOW_MIX = 0.1, LEAST_SHARE = 0.01; /* of those ratios, for a low mix */
+static const double RULE_RATIO = 0.1;                  /* of the largest lambda, without scores */
 
 /* ---- what is asked for ------------------------------------------------------------------- */
 
@@ -91,6 +96,12 @@ int64_t fenp_count_lambdas_linear(const fen_options *o)
                                           : LAMBDAS;
 }
 
+static double ratio_of(const fenp_linear *problem)
+{
+    const double share = fmax(fmin(problem->mix / LOW_MIX, 1.0), LEAST_SHARE);
+    return share * (problem->x->n >= problem->x->p ? TALL_RATIO : WIDE_RATIO);
+}
+
 fen_status fenp_list_lambdas_linear(const fenp_linear *problems, int64_t count,
                                     const fenp_sample *sample, const fen_options *o,
                                     double *lambdas, fenp_linear_state **first,
@@ -106,8 +117,7 @@ fen_status fenp_list_lambdas_linear(const fenp_linear *problems, int64_t count,
     lambdas[0] = 1.0 / sample->weight_sum;
     if (o->lambda.choice == FEN_RULE) return FEN_OK;
     const fen_status status = fenp_ladder_top(problems, count, &most, first, task, err);
-    const fenp_design *x = problems[0].x;
-    fenp_ladder_make(most, x->n >= x->p ? TALL_RATIO : WIDE_RATIO, wanted, lambdas);
+    fenp_ladder_make(most, ratio_of(&problems[0]), wanted, lambdas);
     return status;
 }
 
@@ -252,12 +262,20 @@ static fen_status score(fenp_lambda_search *s, fen_error *err)
     return status;
 }
 
-/* The least score; of equal ones the largest lambda. 1se: the first one near it. */
-static int64_t pick(const fenp_lambda_search *s)
+/* The least score; of equal ones the largest lambda. */
+static int64_t best_of(const fenp_lambda_search *s)
 {
-    int64_t best = 0, at = 0;
+    int64_t best = 0;
     for (int64_t k = 1; k < s->count; k++)
         if (s->grid[k].score < s->grid[best].score) best = k;
+    return best;
+}
+
+/* 1se: the first one near the best. */
+static int64_t pick(const fenp_lambda_search *s)
+{
+    const int64_t best = best_of(s);
+    int64_t at = 0;
     if (strncmp(s->o->select, "1se:", 4) != 0) return best;
     const double bound = s->grid[best].score + fmax(0.0, s->grid[best].deviation);
     while (at < best && !(s->grid[at].score <= bound)) at++;
@@ -292,6 +310,58 @@ static void close_search(fenp_lambda_search *s)
     free(s->lambdas), free(s->order), free(s->grid), free(s->scores);
 }
 
+/* Solutions and scores at s->lambdas. FEN_LIMIT: of the folds that were finished, if any. */
+static fen_status run_lambdas(fenp_lambda_search *s, fenp_linear_state *begun,
+                              const fenp_task *path, const fenp_task *folds, fen_error *err)
+{
+    fen_status status = solve_all(s, begun, path, err);
+    if (status == FEN_OK && s->folds) status = fenp_search_folds(s, folds, err);
+    if (status != FEN_OK && !(status == FEN_LIMIT && s->done > 0)) return status;
+    const fen_status scored = score(s, err);
+    return scored != FEN_OK ? scored : status;
+}
+
+static fen_status append(fenp_lambda_search *s, const fenp_lambda_search *more, fen_error *err)
+{
+    fenp_score *grid = fenp_resize(s->grid, s->count + more->count, sizeof *grid);
+    if (!grid) return fenp_no_memory(err, 0, "the scores");
+    memcpy(grid + s->count, more->grid, (size_t)more->count * sizeof *grid);
+    s->grid = grid, s->count += more->count;
+    return FEN_OK;
+}
+
+/* Another decade of lambdas below the last one: a search of its own on the same folds. */
+static fen_status go_on(fenp_lambda_search *s, double step, const fenp_task *task, fen_error *err)
+{
+    fenp_lambda_search more = *s;
+    more.lambdas = NULL, more.order = NULL, more.grid = NULL, more.scores = NULL;
+    more.done = 0, more.count = (int64_t)ceil(log(0.1) / log(step));
+    fen_status status = open_search(&more, err);
+    for (int64_t k = 0; k < more.count && status == FEN_OK; k++)
+        more.lambdas[k] = s->grid[s->count - 1].lambda * pow(step, (double)(k + 1));
+    if (status == FEN_OK) status = run_lambdas(&more, NULL, task, task, err);
+    if (status == FEN_OK) status = append(s, &more, err);
+    close_search(&more);
+    return status;
+}
+
+/* The last lambda is the best, and better than ten before by more than a flat end would be. */
+static int still_falls(const fenp_lambda_search *s)
+{
+    const double end = s->grid[s->count - 1].score, before = s->grid[s->count - 11].score;
+    return best_of(s) == s->count - 1 && before - end > FLAT * fabs(end);
+}
+
+static fen_status extend(fenp_lambda_search *s, const fenp_task *task, fen_error *err)
+{
+    const fenp_task end = fenp_task_part(task, "a longer path", 1.0, 1.0);
+    const double step = s->lambdas[1] / s->lambdas[0];
+    fen_status status = FEN_OK;
+    for (int k = 0; k < MOST_DECADES && status == FEN_OK && still_falls(s); k++)
+        status = go_on(s, step, &end, err);
+    return status;
+}
+
 /* FEN_LIMIT: what there was time for is in *out, lambda at least. */
 static fen_status run_search(fenp_lambda_search *s, fenp_chosen *out, const fenp_task *task,
                              fen_error *err)
@@ -304,13 +374,12 @@ static fen_status run_search(fenp_lambda_search *s, fenp_chosen *out, const fenp
                                                  s->lambdas, &begun, &first, err);
     out->lambda = s->lambdas[0] * RULE_RATIO;
     if (status == FEN_OK)
-        status = solve_all(s, begun, &first, err);
+        status = run_lambdas(s, begun, &first, &rest, err);
     else
         fenp_linear_end(begun);
-    if (status == FEN_OK && s->folds) status = fenp_search_folds(s, &rest, err);
     if (status != FEN_OK && !(status == FEN_LIMIT && s->done > 0)) return status;
-    const fen_status scored = score(s, err);
-    if (scored != FEN_OK) return scored;
+    if (status == FEN_OK && s->o->lambda.choice == FEN_AUTO) status = extend(s, &rest, err);
+    if (status != FEN_OK && status != FEN_LIMIT) return status;
     const fenp_score *best = &s->grid[pick(s)];
     if (!isfinite(best->score))
         return fenp_fail(err, FEN_BAD_CALL,

@@ -259,6 +259,41 @@ class SelectTest(tool.ToolTest):
             fit = self.run_tool("fit", *words, "--select", select, "-o", "m.fen", "--json").json
             self.assertEqual(fit["lambda"], lam)
 
+    def exact(self):
+        """Every column counts and there is no noise: the smaller lambda the better."""
+        rows = [[(7 * i * (j + 2) + i * i * (j + 1)) % 31 for j in range(4)] for i in range(60)]
+        self.write("exact.csv", "a,b,c,d,y\n" + "".join(
+            ",".join(map(str, row)) + f",{sum(row)}\n" for row in rows))
+
+    def test_a_path_that_is_best_at_its_end_goes_on(self):
+        """With the same steps, for two decades at most; path has the same lambdas and scores."""
+        self.exact()
+        for select in ("kfold:5", "1se:5", "aic"):
+            words = ("exact.csv", "--penalty", "l1", "--select", select)
+            found = self.run_tool("select", *words, "--json").json
+            lambdas = [point["lambda"] for point in found["grid"]]
+            self.assertEqual(len(lambdas), 150)
+            for high, low in zip(lambdas, lambdas[1:]):
+                self.assertAlmostEqual(low / high, 1e-4 ** (1 / 99), places=9)
+            points = self.run_tool("path", *words, "--json").json["points"]
+            self.assertEqual([p["lambda"] for p in points], lambdas)
+            self.assertEqual([p["score"] for p in points], [p["score"] for p in found["grid"]])
+
+    def test_ends_of_the_grid(self):
+        """The note says how to widen it, and is not there where no term is best."""
+        self.exact()
+        words = ("exact.csv", "--penalty", "l1")
+        for command in ("select", "fit"):
+            text = " ".join(self.run_tool(command, *words).out.split())
+            self.assertRegex(text, r"ends the grid of lambda: widen it, as by --lambda "
+                                   r"[0-9.e-]+:[0-9.e-]+:100")
+        rows = [f"{i * i % 7},{i * i % 11},{(i * 37 + i * i * i) % 13}" for i in range(40)]
+        self.write("noise.csv", "a,b,y\n" + "\n".join(rows) + "\n")
+        found = self.run_tool("select", "noise.csv", "--penalty", "l1", "--json").json
+        self.assertEqual(found["lambda"], found["grid"][0]["lambda"])
+        text = self.run_tool("fit", "noise.csv", "--penalty", "l1").out
+        self.assertNotIn("ends the grid", text)
+
     def test_criteria(self):
         self.write("data.csv", table())
         words = ("data.csv", "--penalty", "l1")
