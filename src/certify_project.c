@@ -196,6 +196,23 @@ static int is_zero(const double *u, int64_t n)
     return i == n;
 }
 
+/* left = |A'u|. *within: no more than rounding errors. column: room for n. */
+static fen_status look(const fenp_claim *c, const fenp_matrix *x, const int64_t *columns,
+                       int64_t count, const double *u, double *column, double *left, int *within,
+                       fen_error *err)
+{
+    fen_status status = FEN_OK;
+    *within = 1;
+    for (int64_t j = 0; status == FEN_OK && j < count; j++) {
+        long double sum = 0.0L;
+        status = fenp_matrix_column(x, columns[j], column, err);
+        for (int64_t i = 0; i < c->n; i++) sum += (long double)column[i] * u[i];
+        left[j] = (double)fabsl(sum);
+        *within &= left[j] <= fenp_claim_rounding(c, u, column);
+    }
+    return status;
+}
+
 /* More columns than rows: what they span instead. */
 static fen_status project_wide(const fenp_claim *c, const fenp_matrix *x, const int64_t *columns,
                                int64_t count, double *u, double *left, int *within, fen_error *err)
@@ -204,14 +221,11 @@ static fen_status project_wide(const fenp_claim *c, const fenp_matrix *x, const 
     fenp_arena arena;
     fen_status status = open_desk(&d, &arena, err);
     if (status != FEN_OK) return status;
-    status = fenp_matrix_span(x, c->w, columns, count, d.a, &d.count, err);
-    if (status == FEN_OK) *within = project(&d, u);
-    for (int64_t j = 0; status == FEN_OK && j < count; j++) {
-        long double sum = 0.0L;
-        status = fenp_matrix_column(x, columns[j], d.v, err);
-        for (int64_t i = 0; i < d.n; i++) sum += (long double)d.v[i] * u[i];
-        left[j] = (double)fabsl(sum);
-        *within &= left[j] <= fenp_claim_rounding(c, u, d.v);
+    status = look(c, x, columns, count, u, d.v, left, within, err);
+    if (status == FEN_OK && !*within) {
+        status = fenp_matrix_span(x, c->w, columns, count, d.a, &d.count, err);
+        if (status == FEN_OK && project(&d, u))
+            status = look(c, x, columns, count, u, d.v, left, within, err);
     }
     fenp_arena_close(&arena);
     return status;

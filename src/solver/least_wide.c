@@ -5,7 +5,9 @@
  *
  * Method. Nothing of the size of A is kept dense. First BB' is tried: where its Cholesky factor
  * shows that the rows are independent (but for centring: sqrt(w) is added as a column of its
- * own), U is the identity and every row is met. Else A' is folded, a block of columns after the
+ * own), U is the identity and every row is met; where eigenvalues fall into large ones and
+ * nothing, and A'q = 0 of the eigenvectors q of nothing, U is the others (least_wide_gram.c).
+ * Else A' is folded, a block of columns after the
  * other, into an m x m triangle R by QR, A = R'Q'. QR of R' with pivoting decides the rank by
  * the rule of least_squares.c and gives U; a second fold, of B'U, gives the factor of U'BB'U.
  * Steps of refinement, v of the residual, take the last digits; one that does not help is
@@ -17,7 +19,7 @@
  * Special cases. Where every row is met, the residual is 0 and said to be so.
  * Accuracy. That of seminormal equations, refined: condition numbers of B up to 1e12 or so.
  * Cost. Of BB' as many products as pairs of entries share a column, or m^2 k flops; then m^3/3.
- * Of the folds 9 m^2 k flops. 40 m^2 + 16 k targets bytes. */
+ * Of the folds 9 m^2 k flops. 64 m^2 + 16 k targets bytes. */
 #include "solver/least_wide.h"
 
 #include <float.h>
@@ -29,29 +31,9 @@
 #include "base/error.h"
 #include "base/linalg.h"
 #include "base/qr.h"
+#include "solver/least_wide_parts.h"
 
 enum { MANY = 2, LEAST_BLOCK = 256, PANEL = 128, STEPS = 4, TRIES = 3 };
-
-typedef struct wide {
-    const fenp_least_rows *rows;
-    int64_t m, k, targets, block, ld; /* ld: of stack                                         */
-    double largest, least;            /* norms of columns                                     */
-    double tolerance;
-    double *stack;    /* ld x m: a triangle, a block below it                                 */
-    double *fresh;    /* block x m: columns, transposed                                       */
-    double *square;   /* m x m                                                                */
-    double *basis;    /* m x rank: U; used if not every row is met                            */
-    double *residual; /* m x targets                                                          */
-    double *v, *q;    /* m x targets                                                          */
-    double *gradient; /* k x targets: A'r                                                     */
-    double *step;     /* k x targets: a change of beta                                        */
-    double *tau, *work;
-    int64_t *pivot;
-    int64_t rank;
-    int met;              /* every row: the residual is 0                                         */
-    const double *factor; /* upper triangle, of BB' or U'BB'U                                     */
-    int64_t factor_size;  /* stride m                                                             */
-} wide;
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
@@ -61,12 +43,12 @@ static int64_t block_of(int64_t m) { return m > LEAST_BLOCK ? m : LEAST_BLOCK; }
 
 int64_t fenp_least_wide_bytes(int64_t m, int64_t k, int64_t targets)
 {
-    const int64_t D = sizeof(double), squares = fenp_bytes(4 * m + 2 * block_of(m), m, D);
+    const int64_t D = sizeof(double), squares = fenp_bytes(6 * m + 2 * block_of(m), m, D);
     const int64_t thin = fenp_bytes(2 * k + 3 * m, targets, D);
     return squares < 0 || thin < 0 ? -1 : squares + thin + D * fenp_qr_work(m);
 }
 
-static fen_status open(wide *s, fen_error *err)
+static fen_status open(fenp_wide *s, fen_error *err)
 {
     const int64_t m = s->m, D = sizeof(double), thin = s->targets * D;
     s->block = block_of(m);
@@ -89,12 +71,7 @@ static fen_status open(wide *s, fen_error *err)
     return FEN_OK;
 }
 
-static fenp_task part_of(const fenp_task *task, double from, double to)
-{
-    return fenp_task_part(task, task ? task->stage : "", from, to);
-}
-
-static void close(wide *s)
+static void close(fenp_wide *s)
 {
     free(s->stack), free(s->fresh), free(s->square), free(s->basis), free(s->residual);
     free(s->v), free(s->q), free(s->gradient), free(s->step), free(s->tau), free(s->work),
@@ -103,8 +80,7 @@ static void close(wide *s)
 
 /* ---- products with columns -------------------------------------------------------------------- */
 
-/* sqrt(w) (x - mean)/unit of column c, entries step apart. */
-static void fill_column(const wide *s, int64_t c, double unit, double *out, int64_t step)
+void fenp_wide_column(const fenp_wide *s, int64_t c, double unit, double *out, int64_t step)
 {
     const fenp_least_rows *rows = s->rows;
     const fenp_design *x = rows->problem->x;
@@ -123,9 +99,7 @@ static void fill_column(const wide *s, int64_t c, double unit, double *out, int6
     }
 }
 
-static double norm_of(const wide *s, int64_t c) { return s->rows->norm[s->rows->column[c]]; }
-
-static double product(const wide *s, int64_t c, const double *v, double along)
+static double product(const fenp_wide *s, int64_t c, const double *v, double along)
 {
     const fenp_least_rows *rows = s->rows;
     const fenp_design *x = rows->problem->x;
@@ -144,10 +118,9 @@ static double product(const wide *s, int64_t c, const double *v, double along)
     return (sum - mean * along) / rows->norm[j];
 }
 
-/* out = A'v, k x targets. */
-static void times_transposed(const wide *s, const double *v, double *out)
+void fenp_wide_products(const fenp_wide *s, const double *v, int64_t count, double *out)
 {
-    for (int64_t t = 0; t < s->targets; t++) {
+    for (int64_t t = 0; t < count; t++) {
         const double *vt = v + t * s->m;
         double along = 0.0;
         for (int64_t i = 0; i < s->m; i++) along += s->rows->root[i] * vt[i];
@@ -156,8 +129,17 @@ static void times_transposed(const wide *s, const double *v, double *out)
     }
 }
 
+void fenp_wide_block(const fenp_wide *s, int64_t first, int64_t count, int by_norm, double *out,
+                     int64_t ld)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t c = 0; c < count; c++)
+        fenp_wide_column(s, first + c, by_norm ? fenp_wide_norm(s, first + c) : s->largest, out + c,
+                         ld);
+}
+
 /* residual -= sign B gamma of one target. */
-static void subtract_scores(wide *s, int64_t t, double sign)
+static void subtract_scores(fenp_wide *s, int64_t t, double sign)
 {
     const fenp_least_rows *rows = s->rows;
     const fenp_design *x = rows->problem->x;
@@ -176,115 +158,10 @@ static void subtract_scores(wide *s, int64_t t, double sign)
     for (int64_t i = 0; i < s->m; i++) r[i] -= sign * rows->root[i] * (sum[i] + constant);
 }
 
-/* ---- BB' --------------------------------------------------------------------------------------- */
-
-/* Pairs of entries in the same column; -1: there are too many, or dense columns. */
-static int64_t pairs_of(const wide *s)
-{
-    const fenp_design *x = s->rows->problem->x;
-    const double most = 0.1 * (double)s->m * (double)s->m * (double)s->k;
-    double pairs = 0.0;
-    if (x->dense || s->rows->offset > 100.0) return -1;
-    for (int64_t c = 0; c < s->k; c++) {
-        const int64_t j = s->rows->column[c], count = x->start[j + 1] - x->start[j];
-        pairs += 0.5 * (double)count * (double)count;
-    }
-    return pairs < most ? (int64_t)pairs : -1;
-}
-
-/* X X', then what the means take from it: (x - mean)(x - mean)' summed over columns. */
-static fen_status gram_of_pairs(wide *s, const fenp_task *task, fen_error *err)
-{
-    const fenp_least_rows *rows = s->rows;
-    const fenp_design *x = rows->problem->x;
-    double *g = s->square, *with_means = s->tau, means = 0.0;
-    const double unit = s->largest;
-    fen_status status = FEN_OK;
-    memset(with_means, 0, (size_t)s->m * sizeof(double));
-    for (int64_t c = 0; status == FEN_OK && c < s->k; c++) {
-        const int64_t j = rows->column[c], end = x->start[j + 1];
-        const double mean = rows->mean[j] / unit;
-        means += mean * mean;
-        for (int64_t e = x->start[j]; e < end; e++) {
-            const int64_t a = rows->place[x->row[e]];
-            const double value = x->value[e] / unit;
-            if (a < 0) continue;
-            with_means[a] += value * mean;
-            for (int64_t f = e; f < end; f++)
-                if (rows->place[x->row[f]] >= 0)
-                    g[rows->place[x->row[f]] + a * s->m] += value * (x->value[f] / unit);
-        }
-        if (c % 1024 == 0) status = fenp_task_at(task, (double)c / (double)s->k, err);
-    }
-    for (int64_t a = 0; a < s->m; a++)
-        for (int64_t b = a; b < s->m; b++)
-            g[b + a * s->m] = (g[b + a * s->m] - with_means[a] - with_means[b] + means) *
-                              rows->root[a] * rows->root[b];
-    return status;
-}
-
-/* Rows first .. of B' or, by_norm, of A'. */
-static void fill_block(const wide *s, int64_t first, int64_t count, int by_norm, double *out,
-                       int64_t ld)
-{
-#pragma omp parallel for schedule(static)
-    for (int64_t c = 0; c < count; c++)
-        fill_column(s, first + c, by_norm ? norm_of(s, first + c) : s->largest, out + c, ld);
-}
-
-static fen_status gram_of_blocks(wide *s, const fenp_task *task, fen_error *err)
-{
-    fen_status status = FEN_OK;
-    for (int64_t first = 0; status == FEN_OK && first < s->k; first += s->block) {
-        const int64_t count = s->k - first < s->block ? s->k - first : s->block;
-        fill_block(s, first, count, 0, s->fresh, s->block);
-        cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)s->m, (int)count, 1.0, s->fresh,
-                    (int)s->block, 1.0, s->square, (int)s->m);
-        status = fenp_task_at(task, (double)(first + count) / (double)s->k, err);
-    }
-    return status;
-}
-
-/* Centring leaves nothing along sqrt(w): as much as the mean eigenvalue is put there. */
-static void add_constant(wide *s)
-{
-    const double *root = s->rows->root;
-    double trace = 0.0;
-    for (int64_t i = 0; i < s->m; i++) trace += s->square[i * (s->m + 1)];
-    const double scale = trace / (double)s->m / s->rows->weight;
-    for (int64_t a = 0; a < s->m; a++)
-        for (int64_t b = a; b < s->m; b++) s->square[b + a * s->m] += scale * root[a] * root[b];
-}
-
-/* met: the rows are independent, beyond doubt; factor is that of BB'. */
-static fen_status try_gram(wide *s, fenp_least_squares *facts, const fenp_task *task,
-                           fen_error *err)
-{
-    const fenp_task filling = part_of(task, 0.0, 0.7), factoring = part_of(task, 0.7, 1.0);
-    const int64_t m = s->m;
-    int64_t rank = 0;
-    fen_status status =
-        pairs_of(s) >= 0 ? gram_of_pairs(s, &filling, err) : gram_of_blocks(s, &filling, err);
-    if (status == FEN_OK && s->rows->problem->bias) add_constant(s);
-    if (status == FEN_OK) status = fenp_cholesky(m, s->square, m, &rank, &factoring, err);
-    if (status != FEN_OK || rank < m) return status;
-    for (int64_t a = 0; a < m; a++)
-        for (int64_t b = a + 1; b < m; b++) s->square[a + b * m] = s->square[b + a * m];
-    /* of BB' it is the square, of which half the digits may be lost; that of A can be larger */
-    const double reciprocal = fenp_triangular_condition(m, s->square, m, s->work);
-    s->met =
-        reciprocal > 1e-4 && reciprocal * (s->least / s->largest) > 10.0 * (double)m * s->tolerance;
-    if (!s->met) return FEN_OK;
-    s->factor = s->square, s->factor_size = m;
-    s->rank = m - (s->rows->problem->bias != 0);
-    facts->condition = 1.0 / reciprocal;
-    return FEN_OK;
-}
-
 /* ---- folds ------------------------------------------------------------------------------------ */
 
 /* QR of rows x size in stack, by panels, to be stopped between them. */
-static fen_status factor_stack(wide *s, int64_t rows, int64_t size, const fenp_task *task,
+static fen_status factor_stack(fenp_wide *s, int64_t rows, int64_t size, const fenp_task *task,
                                double at, fen_error *err)
 {
     const int64_t end = rows < size ? rows : size;
@@ -304,7 +181,7 @@ static fen_status factor_stack(wide *s, int64_t rows, int64_t size, const fenp_t
 }
 
 /* A' (by_norm), or B'U, into a triangle at the top of stack. */
-static fen_status fold(wide *s, int by_norm, const fenp_task *task, fen_error *err)
+static fen_status fold(fenp_wide *s, int by_norm, const fenp_task *task, fen_error *err)
 {
     const int64_t size = by_norm ? s->m : s->rank;
     int64_t height = 0;
@@ -313,9 +190,9 @@ static fen_status fold(wide *s, int by_norm, const fenp_task *task, fen_error *e
         const int64_t count = s->k - first < s->block ? s->k - first : s->block;
         double *below = s->stack + height;
         if (by_norm) {
-            fill_block(s, first, count, 1, below, s->ld);
+            fenp_wide_block(s, first, count, 1, below, s->ld);
         } else {
-            fill_block(s, first, count, 0, s->fresh, s->block);
+            fenp_wide_block(s, first, count, 0, s->fresh, s->block);
             cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)size, (int)s->m,
                         1.0, s->fresh, (int)s->block, s->basis, (int)s->m, 0.0, below, (int)s->ld);
         }
@@ -326,7 +203,7 @@ static fen_status fold(wide *s, int by_norm, const fenp_task *task, fen_error *e
 }
 
 /* R'P = QT: rank by the pivots of T, U of the columns of Q. */
-static fen_status find_basis(wide *s, fenp_least_squares *facts, fen_error *err)
+static fen_status find_basis(fenp_wide *s, fenp_least_squares *facts, fen_error *err)
 {
     const int64_t m = s->m;
     for (int64_t j = 0; j < m; j++)
@@ -347,17 +224,17 @@ static fen_status find_basis(wide *s, fenp_least_squares *facts, fen_error *err)
     return status;
 }
 
-static fen_status by_folds(wide *s, fenp_least_squares *facts, int *done, const fenp_task *task,
-                           fen_error *err)
+static fen_status by_folds(fenp_wide *s, fenp_least_squares *facts, int *done,
+                           const fenp_task *task, fen_error *err)
 {
-    const fenp_task first = part_of(task, 0.0, 0.4), second = part_of(task, 0.4, 1.0);
+    const fenp_task first = fenp_wide_part(task, 0.0, 0.4), second = fenp_wide_part(task, 0.4, 1.0);
     fen_status status = fold(s, 1, &first, err);
     if (status == FEN_OK) status = find_basis(s, facts, err);
     if (status == FEN_OK) status = fold(s, 0, &second, err);
     if (status != FEN_OK) return status;
     for (int64_t j = 0; j < s->rank; j++) /* the stack is wanted for something else */
         memcpy(s->square + j * s->m, s->stack + j * s->ld, (size_t)s->rank * sizeof(double));
-    s->factor = s->square, s->factor_size = s->rank;
+    s->factor = s->square, s->factor_size = s->rank, s->reach = s->basis;
     *done = fenp_triangular_condition(s->rank, s->square, s->m, s->work) > 1e-12;
     return FEN_OK;
 }
@@ -365,29 +242,29 @@ static fen_status by_folds(wide *s, fenp_least_squares *facts, int *done, const 
 /* ---- solutions ---------------------------------------------------------------------------------- */
 
 /* step = B'v/largest, the change of beta, of the residual: v = U (R'R)^-1 U' residual. */
-static void solve_residual(wide *s)
+static void solve_residual(fenp_wide *s)
 {
     const int m = (int)s->m, size = (int)s->factor_size, targets = (int)s->targets;
     if (s->met)
         memcpy(s->v, s->residual, (size_t)(s->m * s->targets) * sizeof(double));
     else
-        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, size, targets, m, 1.0, s->basis, m,
+        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, size, targets, m, 1.0, s->reach, m,
                     s->residual, m, 0.0, s->v, m);
     for (int side = 0; side < 2; side++)
         cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, side ? CblasNoTrans : CblasTrans,
                     CblasNonUnit, size, targets, 1.0, s->factor, m, s->v, m);
     if (!s->met) {
         memcpy(s->q, s->v, (size_t)(s->m * s->targets) * sizeof(double));
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, targets, size, 1.0, s->basis, m,
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, targets, size, 1.0, s->reach, m,
                     s->q, m, 0.0, s->v, m);
     }
-    times_transposed(s, s->v, s->step);
+    fenp_wide_products(s, s->v, s->targets, s->step);
     for (int64_t t = 0; t < s->targets; t++)
         for (int64_t c = 0; c < s->k; c++)
-            s->step[t * s->k + c] *= norm_of(s, c) / s->largest / s->largest;
+            s->step[t * s->k + c] *= fenp_wide_norm(s, c) / s->largest / s->largest;
 }
 
-static void move(wide *s, double sign, double *beta)
+static void move(fenp_wide *s, double sign, double *beta)
 {
     const int64_t p = s->rows->problem->x->p;
     for (int64_t t = 0; t < s->targets; t++) {
@@ -398,17 +275,17 @@ static void move(wide *s, double sign, double *beta)
 }
 
 /* What there is still to do: A'r, or r where that can be 0. */
-static double distance(wide *s)
+static double distance(fenp_wide *s)
 {
     const int64_t count = (s->met ? s->m : s->k) * s->targets;
     const double *left = s->met ? s->residual : s->gradient;
     double largest = 0.0;
-    if (!s->met) times_transposed(s, s->residual, s->gradient);
+    if (!s->met) fenp_wide_products(s, s->residual, s->targets, s->gradient);
     for (int64_t i = 0; i < count; i++) largest = fmax(largest, fabs(left[i]));
     return largest;
 }
 
-static fen_status find_beta(wide *s, double *beta, const fenp_task *task, fen_error *err)
+static fen_status find_beta(fenp_wide *s, double *beta, const fenp_task *task, fen_error *err)
 {
     solve_residual(s);
     move(s, 1.0, beta);
@@ -429,7 +306,7 @@ static fen_status find_beta(wide *s, double *beta, const fenp_task *task, fen_er
 /* ---- aliased columns ------------------------------------------------------------------------------ */
 
 /* The parts of count columns in fresh that found orthonormal ones in stack leave, twice over. */
-static void free_of(const wide *s, int64_t found, int64_t count, double *columns)
+static void free_of(const fenp_wide *s, int64_t found, int64_t count, double *columns)
 {
     const int m = (int)s->m, kept = (int)found, many = (int)count;
     for (int pass = 0; found > 0 && pass < 2; pass++) {
@@ -441,7 +318,7 @@ static void free_of(const wide *s, int64_t found, int64_t count, double *columns
 }
 
 /* As many as the rank says, in the order of the file, if the tolerance lets them. */
-static fen_status find_leading(wide *s, double tolerance, int64_t *aliased, int64_t *found,
+static fen_status find_leading(fenp_wide *s, double tolerance, int64_t *aliased, int64_t *found,
                                const fenp_task *task, fen_error *err)
 {
     const int64_t m = s->m, width = m < PANEL ? m : PANEL;
@@ -451,7 +328,7 @@ static fen_status find_leading(wide *s, double tolerance, int64_t *aliased, int6
     for (int64_t first = 0; status == FEN_OK && first < s->k && *found < s->rank; first += width) {
         const int64_t count = s->k - first < width ? s->k - first : width, old = *found;
         for (int64_t c = 0; c < count; c++)
-            fill_column(s, first + c, norm_of(s, first + c), s->fresh + c * m, 1);
+            fenp_wide_column(s, first + c, fenp_wide_norm(s, first + c), s->fresh + c * m, 1);
         free_of(s, old, count, s->fresh);
         for (int64_t c = 0; c < count && *found < s->rank; c++) {
             double *column = s->fresh + c * m;
@@ -467,7 +344,8 @@ static fen_status find_leading(wide *s, double tolerance, int64_t *aliased, int6
     return status;
 }
 
-static fen_status mark_aliased(wide *s, int64_t *aliased, const fenp_task *task, fen_error *err)
+static fen_status mark_aliased(fenp_wide *s, int64_t *aliased, const fenp_task *task,
+                               fen_error *err)
 {
     const int64_t p = s->rows->problem->x->p;
     double tolerance = s->tolerance;
@@ -481,7 +359,7 @@ static fen_status mark_aliased(wide *s, int64_t *aliased, const fenp_task *task,
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
-static void put_residuals(const wide *s, double *u)
+static void put_residuals(const fenp_wide *s, double *u)
 {
     const int64_t n = s->rows->problem->x->n;
     for (int64_t t = 0; t < s->targets; t++)
@@ -489,15 +367,16 @@ static void put_residuals(const wide *s, double *u)
             u[t * n + s->rows->row[i]] = s->met ? 0.0 : s->residual[t * s->m + i];
 }
 
-static fen_status solve(wide *s, double *beta, double *u, fenp_least_squares *facts, int *done,
+static fen_status solve(fenp_wide *s, double *beta, double *u, fenp_least_squares *facts, int *done,
                         const fenp_task *task, fen_error *err)
 {
-    const fenp_task trying = part_of(task, 0.0, 0.3), folding = part_of(task, 0.3, 0.8);
-    const fenp_task refining = part_of(task, 0.8, 0.9), marking = part_of(task, 0.9, 1.0);
+    const fenp_task trying = fenp_wide_part(task, 0.0, 0.3),
+                    folding = fenp_wide_part(task, 0.3, 0.8);
+    const fenp_task refining = fenp_wide_part(task, 0.8, 0.9),
+                    marking = fenp_wide_part(task, 0.9, 1.0);
     fen_status status = open(s, err);
-    if (status == FEN_OK) status = try_gram(s, facts, &trying, err);
-    *done = s->met;
-    if (status == FEN_OK && !s->met) status = by_folds(s, facts, done, &folding, err);
+    if (status == FEN_OK) status = fenp_wide_gram(s, facts, done, &trying, err);
+    if (status == FEN_OK && !*done) status = by_folds(s, facts, done, &folding, err);
     if (status != FEN_OK || !*done) return status;
     status = find_beta(s, beta, &refining, err);
     if (status == FEN_OK) put_residuals(s, u);
@@ -509,7 +388,7 @@ fen_status fenp_least_wide_solve(const fenp_least_rows *rows, double tolerance, 
                                  double *u, fenp_least_squares *facts, int *done,
                                  const fenp_task *task, fen_error *err)
 {
-    wide s = {
+    fenp_wide s = {
         .rows = rows, .m = rows->m, .k = rows->k, .targets = rows->targets, .tolerance = tolerance
     };
     *done = 0;
