@@ -172,8 +172,11 @@ static void report_rules(const json_t *model, const fen_options *o)
                  used ? ", " : "", json_at(model, "lambda"), json_at(model, "power"));
     else if (o && o->lambda.choice != FEN_GIVEN && !isnan(json_at(model, "lambda")) &&
              strcmp(json_text_at(model, "penalty"), "none") != 0)
-        snprintf(rules + used, sizeof rules - used, "%slambda %.6g by the rule 1/n",
-                 used ? ", " : "", json_at(model, "lambda"));
+        snprintf(rules + used, sizeof rules - used, "%slambda %.6g %s", used ? ", " : "",
+                 json_at(model, "lambda"),
+                 on_coefficients(model) && o->lambda.choice == FEN_AUTO
+                     ? "as a tenth of the least one without terms"
+                     : "by the rule 1/n");
     if (rules[0])
         report("Chosen", "without scores: %s", rules);
     else if (o)
@@ -275,9 +278,10 @@ static const double ILL = 1e8;
 static void report_rank(const json_t *model)
 {
     const double rank = json_at(model, "rank"), condition = json_at(model, "condition");
+    const double columns = json_at(model, "columns");
     const int ill = condition > ILL;
-    report("Rank", "%.0f of %.0f columns%s, condition %.2g%s", rank, json_at(model, "d"),
-           rank < json_at(model, "d") ? ": of all best coefficients the shortest" : "", condition,
+    report("Rank", "%.0f of %.0f columns%s, condition %.2g%s", rank, columns,
+           rank < columns ? ": of all best coefficients the shortest" : "", condition,
            ill ? "; columns are nearly dependent, and single coefficients mean little" : "");
 }
 

@@ -186,8 +186,9 @@ fen_status fenp_sigmoids(const fen_model *m, const fenp_sample *sample, const fe
 static fen_status keep_inputs(fen_model *m, fenp_sample *sample, const fenp_strategy *plan,
                               fen_error *err)
 {
-    const fen_status status =
-        plan->solver->iterative ? fenp_model_pack_support(m, sample->x, err) : FEN_OK;
+    fen_status status = fenp_model_find_deviations(m, sample, err);
+    if (status == FEN_OK && plan->solver->iterative)
+        status = fenp_model_pack_support(m, sample->x, err);
     if (status != FEN_OK) return status;
     if (!m->weights && !m->inputs && m->kernel.table->basis != FEN_PRECOMPUTED)
         m->inputs = sample->x, sample->x = NULL;

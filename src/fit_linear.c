@@ -81,8 +81,10 @@ static fen_status build(fenp_prep **prep, const fenp_sample *sample, fenp_settle
 
 /* ---- no penalty, square loss: QR ----------------------------------------------------------- */
 
-static fen_status keep_aliased(fen_model *m, const int64_t *aliased, fen_error *err)
+/* A level that no row has is no column. */
+static fen_status keep_aliased(fen_model *m, int64_t *aliased, fen_error *err)
 {
+    for (int64_t j = 0; m->deviation && j < m->p; j++) aliased[j] &= m->deviation[j] > 0.0;
     int64_t count = 0;
     for (int64_t j = 0; j < m->p; j++) count += aliased[j] != 0;
     if (count == 0) return FEN_OK;
@@ -323,7 +325,8 @@ static fen_status fit_setup(fenp_prep **prep, fenp_sample *sample, fenp_settled 
     free(chosen.selection.grid);
     if (status != FEN_OK) return status;
     drive d = { m, setup, sample, m->terms ? m->terms : m->weights };
-    status = solve(&d, &solving, err);
+    status = fenp_model_find_deviations(m, sample, err);
+    if (status == FEN_OK) status = solve(&d, &solving, err);
     if (status == FEN_OK && chosen.cut) mark_cut(m);
     if (status == FEN_OK) status = finish(&d, sample, &solving, err);
     if (status == FEN_OK)

@@ -226,7 +226,7 @@ static fen_status check_sigmoids(const fen_model *m, const fenp_sample *sample,
 static fen_status examine_sample(const fen_model *m, const fen_table *table, fenp_sample *sample,
                                  const fenp_task *task, finding *f, fen_error *err)
 {
-    int prepared = 0, right = 1, likely = 1;
+    int prepared = 0, right = 1, likely = 1, even = 1;
     fen_status status = check_rows(m, sample->n, sample->hash, fenp_table_title(table), err);
     if (status == FEN_OK)
         status = fenp_outputs_apply(m->output, m->targets, m->class_weights, sample, err);
@@ -235,11 +235,13 @@ static fen_status examine_sample(const fen_model *m, const fen_table *table, fen
     if (status == FEN_OK) status = check_error(m, sample, task, &right, err);
     if (status == FEN_OK) status = check_sigmoids(m, sample, task, &likely, err);
     if (status == FEN_OK) status = fenp_certify_digits(m, sample, f->digits, err);
+    if (status == FEN_OK) status = fenp_model_check_deviations(m, sample, &even, err);
     if (status == FEN_OK) status = fenp_prep_check(m->prep, table, &prepared, err);
     if (status != FEN_OK) return status;
     f->why = !prepared                          ? "the preparation does not follow from the rows"
              : !same_inputs(m, sample)          ? "the stored inputs are not the prepared rows"
              : !scales_agree(m, sample, f->now) ? "coef_scale does not belong to the weights"
+             : !even                            ? "the stored deviations are not those of the rows"
              : !right                           ? "the stored shares of rows do not come out again"
              : !sensible_outputs(m)             ? "an output has a parameter or sigmoid of nothing"
              : !likely                          ? "the stored sigmoids do not come out again"
@@ -262,7 +264,7 @@ static fen_status examine_wide(const fenp_wide *wide, const fen_table *table, co
 {
     const fen_model *m = &wide->model;
     fenp_sample *sample = wide->sample;
-    int right = 1;
+    int right = 1, even = 1;
     fen_status status = check_rows(m, sample->n, sample->hash, fenp_table_title(table), err);
     f->why =
         wide->agrees ? fenp_linear_objection(m) : "the preparation does not follow from the rows";
@@ -275,11 +277,13 @@ static fen_status examine_wide(const fenp_wide *wide, const fen_table *table, co
     if (status == FEN_OK) status = fenp_certify(m, sample, f->now, task, err);
     if (status == FEN_OK) status = check_error(m, sample, task, &right, err);
     if (status == FEN_OK) status = fenp_certify_digits(m, sample, f->digits, err);
+    if (status == FEN_OK) status = fenp_model_check_deviations(m, sample, &even, err);
     if (status != FEN_OK || f->why) return status;
-    f->why = !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
-             : !right                ? "the stored shares of rows do not come out again"
-             : !sensible_outputs(m)  ? "an output has a parameter or sigmoid of nothing"
-                                     : NULL;
+    f->why = !even                     ? "the stored deviations are not those of the rows"
+             : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
+             : !right                  ? "the stored shares of rows do not come out again"
+             : !sensible_outputs(m)    ? "an output has a parameter or sigmoid of nothing"
+                                       : NULL;
     return FEN_OK;
 }
 

@@ -253,8 +253,9 @@ FEN_API int64_t fen_model_features(const fen_model *model);
 FEN_API void    fen_model_feature_name(const fen_model *model, int64_t feature, char *out,
                                        int64_t size);
 /* Linear models: score = intercept + sum_j value_j x_j with x as in the file (gaps filled, text
- * as 0 and 1). value and standardised (of the scaled features; may be NULL): targets x features;
- * intercept: targets. FEN_BAD_CALL: the model is not linear. */
+ * as 0 and 1). value and standardised (of the scaled features, for 0/1 features value times
+ * their deviation; may be NULL): targets x features; intercept: targets. FEN_BAD_CALL: the model
+ * is not linear. */
 FEN_API fen_status fen_model_coefficients(const fen_model *model, double *value,
                                           double *standardised, double *intercept,
                                           fen_error *err);

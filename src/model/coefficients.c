@@ -6,7 +6,8 @@
  *
  * The prepared features of a number are (x - center)/scale and, where training had gaps, one
  * that says "is missing" (x is then what gaps are filled with); those of a text are 0 or 1.
- * Indicators have center 0 and scale 1, sparse columns center 0.
+ * Indicators have center 0 and scale 1, sparse columns center 0. To be compared with the others
+ * their coefficients are taken times their deviation, sqrt(share (1 - share)) of the training rows.
  *
  * The intercept sums terms that may cancel: it is exact to rounding in the largest of them. */
 #include <math.h>
@@ -51,6 +52,65 @@ double fenp_to_units_of_file(const fenp_prep *prep, double *value)
     return shift;
 }
 
+/* ---- 0/1 features ------------------------------------------------------------------------ */
+
+static int has_indicators(const fenp_prep *prep)
+{
+    for (int64_t i = 0; i < prep->inputs; i++)
+        if (prep->input[i].gaps || (prep->input[i].text && !prep->input[i].constant)) return 1;
+    return 0;
+}
+
+/* Into out (p): 1, and for 0/1 features their deviation. */
+static void find_deviations(const fenp_prep *prep, const fenp_sample *s, double *out)
+{
+    memset(out, 0, (size_t)s->p * sizeof *out);
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t j = 0; j < s->p; j++) out[j] += s->w[i] * s->x[i * s->p + j];
+    for (int64_t i = 0, j = 0; i < prep->inputs; i++)
+        for (int64_t k = 0; k < fenp_input_features(&prep->input[i]); k++, j++)
+            out[j] = is_scaled(&prep->input[i], k) ? 1 : sqrt(fmax(0, out[j] * (1 - out[j])));
+}
+
+fen_status fenp_model_find_deviations(fen_model *m, const fenp_sample *sample, fen_error *err)
+{
+    if (!m->weights || !sample->x || !has_indicators(m->prep)) return FEN_OK;
+    m->deviation = fenp_new(m->p, sizeof *m->deviation);
+    if (!m->deviation) return fenp_no_memory(err, 8 * m->p, "the deviations");
+    find_deviations(m->prep, sample, m->deviation);
+    return FEN_OK;
+}
+
+fen_status fenp_model_check_deviations(const fen_model *m, const fenp_sample *sample, int *agree,
+                                       fen_error *err)
+{
+    *agree = 1;
+    if (!m->deviation) return FEN_OK;
+    double *again = fenp_new(m->p, sizeof *again);
+    if (!again) return fenp_no_memory(err, 8 * m->p, "the deviations");
+    find_deviations(m->prep, sample, again);
+    for (int64_t j = 0; j < m->p; j++) *agree &= fabs(again[j] - m->deviation[j]) <= 1e-9;
+    free(again);
+    return FEN_OK;
+}
+
+int64_t fenp_model_empty_features(const fen_model *m)
+{
+    int64_t count = 0;
+    for (int64_t j = 0; m->deviation && j < m->p; j++) count += m->deviation[j] == 0;
+    return count;
+}
+
+/* ---- all of them ------------------------------------------------------------------------- */
+
+/* Weights of features of deviation 1. A range is 1 for 0/1 features as they are. */
+static void to_standard(const fen_model *m, double *weights)
+{
+    if (!m->deviation || strcmp(m->prep->scaling, "standard") != 0) return;
+    for (int64_t t = 0; t < m->targets; t++)
+        for (int64_t j = 0; j < m->p; j++) weights[t * m->p + j] *= m->deviation[j];
+}
+
 fen_status fen_model_coefficients(const fen_model *model, double *value, double *standardised,
                                   double *intercept, fen_error *err)
 {
@@ -61,7 +121,10 @@ fen_status fen_model_coefficients(const fen_model *model, double *value, double 
                          model->kernel.table->name);
     const size_t bytes = (size_t)(model->targets * model->p) * sizeof(double);
     memcpy(value, model->weights, bytes);
-    if (standardised) memcpy(standardised, model->weights, bytes);
+    if (standardised) {
+        memcpy(standardised, model->weights, bytes);
+        to_standard(model, standardised);
+    }
     for (int64_t t = 0; t < model->targets; t++)
         intercept[t] = model->offset[t] - fenp_to_units_of_file(model->prep, value + t * model->p);
     return FEN_OK;
@@ -73,14 +136,14 @@ enum { MOST_ZEROS = 1000 }; /* features from which on those without a coefficien
 
 typedef struct table {
     const fen_model *m;
-    double *value, *intercept;
+    double *value, *standard, *intercept;
     int64_t *group;       /* p: of every feature; NULL: groups have no names */
     unsigned char *alias; /* p */
 } table;
 
 static void table_free(table *of)
 {
-    free(of->value), free(of->intercept), free(of->group), free(of->alias);
+    free(of->value), free(of->standard), free(of->intercept), free(of->group), free(of->alias);
 }
 
 /* Groups of inputs have names; those of one feature in all targets need none. */
@@ -102,14 +165,16 @@ static int table_make(const fen_model *m, table *out)
 {
     *out = (table){ .m = m,
                     .value = fenp_new(m->p, m->targets * (int64_t)sizeof(double)),
+                    .standard = fenp_new(m->p, m->targets * (int64_t)sizeof(double)),
                     .intercept = fenp_new(m->targets, sizeof(double)),
                     .group = has_named_groups(m) ? fenp_new(m->p, sizeof(int64_t)) : NULL,
                     .alias = fenp_new_zeroed(m->p, 1) };
-    if (!out->value || !out->intercept || !out->alias || (has_named_groups(m) && !out->group))
+    if (!out->value || !out->standard || !out->intercept || !out->alias ||
+        (has_named_groups(m) && !out->group))
         return 0;
     for (int64_t k = 0; k < m->aliased_count; k++) out->alias[m->aliased[k]] = 1;
     if (out->group) find_groups(&m->groups, m->p, out->group);
-    return fen_model_coefficients(m, out->value, NULL, out->intercept, NULL) == FEN_OK;
+    return fen_model_coefficients(m, out->value, out->standard, out->intercept, NULL) == FEN_OK;
 }
 
 /* Entry j of every target's row. */
@@ -140,7 +205,7 @@ static int add_coefficient(const table *of, int64_t j, const char *name, json_t 
     int failed =
         json_object_set_new(entry, "name", fenp_json_string(name)) |
         json_object_set_new(entry, "value", column(of->value, m->targets, m->p, j)) |
-        json_object_set_new(entry, "standardised", column(m->weights, m->targets, m->p, j));
+        json_object_set_new(entry, "standardised", column(of->standard, m->targets, m->p, j));
     if (of->group && of->group[j] >= 0)
         failed |=
             json_object_set_new(entry, "group", fenp_json_string(m->groups.name[of->group[j]]));

@@ -191,6 +191,8 @@ static int set_penalty(json_t *out, const fen_model *m)
            (m->copies > 1 ? json_object_set_new(out, "joint", json_true()) : 0) |
            (m->penalty->parts == FEN_GROUPS ? json_object_set_new(out, "groups", groups) : 0) |
            (m->rank >= 0 ? set_integer(out, "rank", m->rank) : 0) |
+           (m->rank >= 0 ? set_integer(out, "columns", m->whole - fenp_model_empty_features(m))
+                         : 0) |
            (m->rank >= 0 ? set_number(out, "condition", m->condition) : 0);
 }
 

@@ -54,6 +54,7 @@ fen_status fenp_file_open(const fen_model *m, fenp_file_size size, fenp_file *fi
     }
     matrix(file, "inputs", m->kept, m->p, m->inputs, 1);
     matrix(file, "weights", m->targets, m->p, m->weights, 1);
+    if (m->deviation) vector(file, "deviation", m->p, m->deviation, 1);
     matrix(file, "frequencies", m->approx.columns / 2, m->p, m->frequencies, 1);
     matrix(file, "feature_weights", m->targets, m->approx.columns, m->feature_weights, 1);
     matrix(file, "terms", m->targets, m->kept, m->terms, 1);
@@ -246,6 +247,9 @@ const char *fenp_file_objection(const fenp_file *file, const fen_model *m)
     if (m->class_weights && (file->size.classes != m->prep->class_count ||
                              !are_weights(m->class_weights, file->size.classes)))
         return "the class weights are not positive numbers, one for each class";
+    for (int64_t j = 0; m->deviation && j < m->p; j++)
+        if (!(m->deviation[j] >= 0.0 && m->deviation[j] <= 1.0) || !m->weights)
+            return "the deviations are not those of 0/1 features";
     if (!are_sigmoids(m)) return "the sigmoids are not those of classes";
     if (!is_method(m)) return "the method is not one for the loss";
     const char *objection = fenp_file_linear_objection(file, m);

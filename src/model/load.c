@@ -249,6 +249,8 @@ static fen_status make_exact(const fenp_tensors *in, fen_model **model, fen_erro
     fen_status status = fenp_file_make_linear(in, m, err);
     if (status == FEN_OK) status = make_support(in, m, err);
     if (status == FEN_OK) status = fenp_file_room(inputs, &m->inputs, err);
+    if (status == FEN_OK)
+        status = fenp_file_room(fenp_tensor_find(in, "deviation"), &m->deviation, err);
     return status == FEN_OK ? fenp_file_room(weights, &m->weights, err) : status;
 }
 

@@ -57,6 +57,7 @@ void fen_model_free(fen_model *model)
     free(model->support);
     free(model->inputs);
     free(model->weights);
+    free(model->deviation);
     free(model->terms);
     free(model->aliased);
     fenp_groups_free(&model->groups);

@@ -53,6 +53,10 @@ struct fen_model {
     uint64_t    hash;                       /* of the training rows                    */
     double     *inputs;                     /* kept x p; NULL: linear or precomputed   */
     double     *weights;                    /* targets x p for linear, else NULL       */
+    double     *deviation;                  /* p, linear models with 0/1 features: the deviation
+                                               of these over the training rows (0: a level that
+                                               none of them has), of scaled ones 1; NULL: there
+                                               are none, or not known                  */
     double     *terms;                      /* targets x kept: coefficients of the rows where
                                                the penalty is on them (kernel lasso): f =
                                                sum terms_i k(x_i, .); else NULL        */
@@ -130,6 +134,12 @@ int        fenp_selection_json(json_t *out, const fenp_selection *selection, int
 /* One target's weights of the prepared features (p), in place, to coefficients of the columns of
  * the file; returns what the constant loses. */
 double     fenp_to_units_of_file(const fenp_prep *prep, double *value);
+/* Sets deviation from the training rows; and whether what is stored comes out again. */
+fen_status fenp_model_find_deviations(fen_model *m, const fenp_sample *sample, fen_error *err);
+fen_status fenp_model_check_deviations(const fen_model *m, const fenp_sample *sample, int *agree,
+                                       fen_error *err);
+/* Features that are 0 in every training row: of the columns there are that many less. */
+int64_t    fenp_model_empty_features(const fen_model *m);
 /* "features": names, "scale", and of linear models "coefficients" and "intercept"; nonzero: no
  * memory. */
 int        fenp_coefficients_json(json_t *out, const fen_model *m);

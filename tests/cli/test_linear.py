@@ -421,6 +421,11 @@ class Limits(Linear):
         self.assertEqual(found["verdict"], "limit")
         self.assertTrue(math.isfinite(found["primal"]))
         self.assertLessEqual(found["primal"], found["null"])
+        text = self.run_tool("fit", "big.csv", "--penalty", "l1", "--loss", "absolute",
+                             "--time-limit", "0.05", "-o", "m.fen", code=UNPROVED).out
+        if "without scores" in text:    # what was not chosen follows a rule of its own
+            self.assertIn("as a tenth of the least one without terms", " ".join(text.split()))
+        self.assertNotIn("1/n", text)
 
     def test_memory(self):
         self.big()

@@ -1,7 +1,10 @@
 """What reports say about linear models: coefficients, ranks, terms, and what chose lambda."""
+import json
+import math
 import os
 import random
 import re
+import struct
 import subprocess
 import sys
 import unittest
@@ -150,7 +153,10 @@ class PenaltyReports(Reports):
         self.assertRegex(text, r"Rank +6 of \d columns: of all best coefficients the shortest")
         aliased = [entry["name"] for entry in found["coefficients"] if entry.get("aliased")]
         self.assertIn("twin", aliased)
-        self.assertEqual(len(found["coefficients"]) - len(aliased), found["rank"])
+        self.assertNotIn("colour = other", aliased)     # no row has it: it is no column
+        self.assertEqual(found["columns"], len(found["coefficients"]) - 1)
+        self.assertEqual(found["columns"] - len(aliased), found["rank"])
+        self.assertIn(f"Rank         {found['rank']} of {found['columns']} columns", text)
         flat = " ".join(text.split())
         self.assertRegex(text, r"\n +twin .* \*\n")
         self.assertIn("* the columns before it say the same", text)
@@ -158,6 +164,38 @@ class PenaltyReports(Reports):
         self.assertIn("any coefficients is at least the dual value", flat)
         self.assert_table(text, found)
         self.assert_table(self.text("info", "plain.fen"), found)
+
+    def test_deviations_of_features_that_are_not_scaled(self):
+        """Levels and gaps are 0 or 1: value times deviation can be compared with the others."""
+        rows = [line.split(",") for line in self.read("plain.csv").decode().split()[1:]]
+        share = {"age is missing": sum(row[0] == "" for row in rows) / len(rows)}
+        for colour in ("red", "green", "blue", "other"):
+            share[f"colour = {colour}"] = sum(row[1] == colour for row in rows) / len(rows)
+        for words in (("--penalty", "l1", "--lambda", "0.01"), ("--penalty", "none"),
+                      ("--kernel", "linear", "--lambda", "0.01")):
+            text = self.text("fit", "plain.csv", *words)
+            found = self.run_tool("info", "plain.fen", "--json").json
+            of = {entry["name"]: entry for entry in found["coefficients"]}
+            for name, q in share.items():
+                self.assertAlmostEqual(of[name]["standardised"],
+                                       of[name]["value"] * math.sqrt(q * (1 - q)), places=9)
+            self.assert_table(text, found)      # sorted by them
+            self.run_tool("verify", "plain.fen", "plain.csv")
+        self.run_tool("fit", "plain.csv", "--penalty", "l1", "--lambda", "0.01", "--scale", "none")
+        for entry in self.run_tool("info", "plain.fen", "--json").json["coefficients"]:
+            self.assertEqual(entry["value"], entry["standardised"])
+
+    def test_deviations_are_verified(self):
+        self.run_tool("fit", "plain.csv", "--penalty", "none")
+        model = self.read("plain.fen")
+        size = struct.unpack("<Q", model[:8])[0]
+        header = json.loads(model[8:8 + size])
+        start = 8 + size + header["deviation"]["data_offsets"][0]
+        self.assertEqual(struct.unpack("<d", model[start:start + 8]), (1.0,))     # age is scaled
+        for value, code in ((0.5, 1), (2.0, 3)):    # not that of the rows; not one of anything
+            self.write("plain.fen", model[:start + 8] + struct.pack("<d", value) +
+                       model[start + 16:])
+            self.run_tool("verify", "plain.fen", "plain.csv", code=code)
 
     def test_classes_apart(self):
         """Without a penalty there is no best separation: the coefficients would grow for ever."""
