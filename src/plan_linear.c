@@ -4,7 +4,6 @@
  * numbers), what the solver keeps, and the certificate. Time: every lambda on every fold takes a
  * few passes over the columns, at the speed of memory, and Gram matrices of working sets. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -24,13 +23,6 @@ typedef struct outline {
     fenp_linear problem;
 } outline;
 
-static int64_t folds_of(const fen_options *o, int64_t rows)
-{
-    const char *colon = strchr(o->select, ':');
-    if (colon) return strtoll(colon + 1, NULL, 10);
-    return strcmp(o->select, "loo") == 0 ? rows : 0;
-}
-
 static outline draw(const fenp_sample *sample, const fenp_settled *settled)
 {
     const fen_options *o = &settled->o;
@@ -44,7 +36,7 @@ static outline draw(const fenp_sample *sample, const fenp_settled *settled)
                            .dense = sample->x };
     out.entries = sample->x ? out.x.n * out.x.p : sample->start[sample->p];
     out.lambdas = none ? 1 : fenp_count_lambdas_linear(o);
-    out.fits = out.lambdas > 1 ? 1 + folds_of(o, sample->n) : 1;
+    out.fits = out.lambdas > 1 ? 1 + fenp_count_folds_linear(o, sample->n) : 1;
     out.qr = none && fenp_is_square(loss) && !o->nonnegative;
     out.problem = (fenp_linear){ .loss = loss, .mix = settled->penalty.par, .engine = o->engine };
     return out;

@@ -2,7 +2,8 @@
  *
  * Every thread takes a fold of its own: their paths are independent, and none of the products of
  * one is large enough to be shared well. As many at a time as threads and half of the memory
- * allow. The caller hears from thread 0 alone; when that is told to stop, the others hear it. */
+ * allow. The caller hears from thread 0 alone; when that is told to stop, or one of them fails, all
+ * hear it. */
 #include <omp.h>
 
 #include "promise/refit.h"
@@ -14,6 +15,15 @@ double fenp_search_weight(const fenp_lambda_search *s, const double *w, int64_t 
     for (int64_t k = 0; k < s->sample->n; k++)
         if (fold < 0 || k % s->folds == fold) sum += w[s->order ? s->order[k] : k];
     return sum;
+}
+
+/* Its weights are set when it is finished. */
+static void finish(fenp_lambda_search *s, int64_t fold)
+{
+    const int64_t n = s->sample->n, targets = s->sample->targets;
+    for (int64_t q = 0, at = fold * targets; q < s->problem_count; q++)
+        for (int64_t t = 0; t < s->problems[q].x->copies; t++, at++)
+            s->weight[at] = fenp_search_weight(s, s->problems[q].w + t * n, fold);
 }
 
 static fen_status run_fold(fenp_lambda_search *s, int64_t fold, const fenp_task *task,
@@ -31,14 +41,14 @@ static fen_status run_fold(fenp_lambda_search *s, int64_t fold, const fenp_task 
         status = fenp_ladder_fold(problem, &of, fenp_judge(s->loss), s->lambdas, s->count,
                                   FENP_SEARCH_GAP, s->held + (fold * targets + first) * s->count,
                                   s->scores ? s->scores + first * s->count * n : NULL, &part, err);
-        for (int64_t t = 0; t < problem->x->copies; t++, first++)
-            s->weight[fold * targets + first] = fenp_search_weight(s, problem->w + t * n, fold);
+        first += problem->x->copies;
     }
+    if (status == FEN_OK) finish(s, fold);
     return status;
 }
 
-/* Folds side by side, one thread each. Thread 0 speaks with the caller; the others only hear
- * whether it was told to stop. */
+/* Folds side by side, one thread each. Thread 0 speaks with the caller; all of them hear whether
+ * it was told to stop, or another one failed. */
 typedef struct wave {
     const fenp_task *task;
     _Atomic int stopped;
@@ -51,13 +61,21 @@ static int hear(void *user, const char *stage, double fraction)
     return w->stopped;
 }
 
+static int speak(void *user, const char *stage, double fraction)
+{
+    const wave *w = user;
+    const fen_host *host = w->task->host;
+    if (w->stopped) return 1;
+    return host && host->progress ? host->progress(host->user, stage, fraction) : 0;
+}
+
 static fen_status run_in_wave(fenp_lambda_search *s, wave *w, int64_t fold, int speaks,
                               fen_error *err)
 {
-    const fen_host deaf = { hear, w };
-    fenp_task quiet = *w->task;
-    quiet.host = &deaf;
-    const fen_status status = run_fold(s, fold, speaks ? w->task : &quiet, err);
+    const fen_host host = { speaks ? speak : hear, w };
+    fenp_task task = *w->task;
+    task.host = &host;
+    const fen_status status = run_fold(s, fold, &task, err);
     if (status != FEN_OK) w->stopped = 1;
     return status;
 }
@@ -73,36 +91,38 @@ static int team_of(const fenp_lambda_search *s)
     return fit < 1 ? 1 : fit < most ? (int)fit : most;
 }
 
-/* The next count folds. Of several failures the first counts, unless it only heard of another. */
-static fen_status run_wave(fenp_lambda_search *s, int count, const fenp_task *task, fen_error *err)
+/* The count folds from first on. Of several failures the first counts, unless it only heard of
+ * another. */
+static fen_status run_wave(fenp_lambda_search *s, int64_t first, int count, const fenp_task *task,
+                           fen_error *err)
 {
     fen_status each[TEAM_MOST];
     fen_error errors[TEAM_MOST];
     wave w = { .task = task };
-    int k = 0;
+    int failed = -1;
 #pragma omp parallel for schedule(static, 1) num_threads(count)
     for (int f = 0; f < count; f++)
-        each[f] = run_in_wave(s, &w, s->done + f, omp_get_thread_num() == 0, &errors[f]);
-    while (k < count && each[k] == FEN_OK) k++;
-    s->done += k;
-    if (k == count) return FEN_OK;
-    for (int other = k; other < count && each[k] == FEN_STOPPED; other++)
-        if (each[other] != FEN_OK) k = other;
-    if (err) *err = errors[k];
-    return each[k];
+        each[f] = run_in_wave(s, &w, first + f, omp_get_thread_num() == 0, &errors[f]);
+    for (int f = 0; f < count; f++) {
+        s->done += each[f] == FEN_OK;
+        if (each[f] != FEN_OK && (failed < 0 || each[failed] == FEN_STOPPED)) failed = f;
+    }
+    if (failed < 0) return FEN_OK;
+    if (err) *err = errors[failed];
+    return each[failed];
 }
 
 fen_status fenp_search_folds(fenp_lambda_search *s, const fenp_task *task, fen_error *err)
 {
     const int team = team_of(s);
     fen_status status = FEN_OK;
-    while (s->done < s->folds && status == FEN_OK) {
-        const int64_t left = s->folds - s->done;
+    for (int64_t at = 0; at < s->folds && status == FEN_OK; at += team) {
+        const int64_t left = s->folds - at;
         const int count = left < team ? (int)left : team;
         if (count > 1) {
-            status = run_wave(s, count, task, err);
+            status = run_wave(s, at, count, task, err);
         } else {
-            status = run_fold(s, s->done, task, err);
+            status = run_fold(s, at, task, err);
             s->done += status == FEN_OK;
         }
     }

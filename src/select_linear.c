@@ -9,15 +9,17 @@
  *   kfold:K, 1se:K, loo   weighted mean held-out loss of the rows; loo is n folds. Its standard
  *              error is that of the mean of the folds: sqrt(sum_k W_k (m_k - m)^2 / W / (K - 1)).
  *              Several outputs: select.c. Classes: also the share of rows in a wrong class.
- *   aic, bic   W g(mean loss) + c df, c = 2 or log W, W the sum of the weights as written;
+ *   aic, bic   n g(mean loss) + c df, c = 2 or log n, n the number of rows: weights have no unit;
  *              g = log (square loss), 2 log (absolute, pinball), 2 (logistic): what a normal, a
  *              Laplace or a logistic law makes of -2 log likelihood. df: promise/freedom.c.
  *              Several outputs: the sum. Where df passes half of the rows, solutions that
- *              follow the noise would have the best likelihood: they are not compared.
- *   gcv        mean loss / (1 - (df + bias)/W)^2, square loss
+ *              follow the noise would have the best likelihood: they are not compared. A mean
+ *              loss counts as no less than that of rounding errors of the labels.
+ *   gcv        mean loss / (1 - (df + bias)/n)^2, square loss
  * Choice. The least score; 1se: the largest lambda whose score is within one standard error of
- * the least one. A time limit leaves the choice to the folds that are finished, or takes a
- * tenth of the largest lambda. */
+ * the least one. A time limit leaves the choice to the folds that are finished, or takes the largest
+ * lambda of those given, a tenth of the largest one of a path. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +43,9 @@ static const double RULE_RATIO = 0.1;                  /* of the largest lambda,
 
 static int asks(const fen_options *o, const char *kind) { return strcmp(o->select, kind) == 0; }
 
-static int64_t folds_of(const fen_options *o, int64_t n)
+int64_t fenp_count_folds_linear(const fen_options *o, int64_t rows)
 {
-    if (asks(o, "loo")) return n;
+    if (asks(o, "loo")) return rows;
     const char *colon = strchr(o->select, ':');
     return colon ? strtoll(colon + 1, NULL, 10) : 0;
 }
@@ -139,6 +141,17 @@ static double loss_of_copy(const fenp_linear *q, const double *f, double b, int6
     return sum;
 }
 
+/* What rounding errors of its labels cost: y that is constant, or met, has no loss but that. */
+static double least_loss(const fenp_linear *q, int64_t t)
+{
+    const int64_t n = q->x->n;
+    double largest = 0.0;
+    if (!q->loss->residual) return 0.0;
+    for (int64_t i = t * n; i < (t + 1) * n; i++)
+        if (q->w[i] > 0.0) largest = fmax(largest, fabs(q->y[i]));
+    return fmax(q->loss->value(0.0, 4.0 * DBL_EPSILON * largest, q->par), DBL_MIN);
+}
+
 static fen_status see_all(void *user, int64_t rung, const fenp_linear_point *at, fen_error *err)
 {
     const output_at *to = user;
@@ -155,9 +168,11 @@ static fen_status see_all(void *user, int64_t rung, const fenp_linear_point *at,
     }
     s->df[rung] += df;
     fenp_design_scores(q->x, at->beta, f);
-    for (int64_t t = 0; t < copies; t++)
-        s->fit[(to->first + t) * s->count + rung] =
-            loss_of_copy(q, f, at->b[t], t) / fenp_search_weight(s, q->w + t * q->x->n, -1);
+    for (int64_t t = 0; t < copies; t++) {
+        const double sum = loss_of_copy(q, f, at->b[t], t);
+        const double mean = sum / fenp_search_weight(s, q->w + t * q->x->n, -1);
+        s->fit[(to->first + t) * s->count + rung] = fmax(mean, least_loss(q, t));
+    }
     free(f);
     return FEN_OK;
 }
@@ -181,8 +196,8 @@ static fen_status solve_all(fenp_lambda_search *s, fenp_linear_state *begun, con
 
 /* ---- scores -------------------------------------------------------------------------------- */
 
-/* Mean held-out loss over the finished folds from first to last, in units, summed over the
- * outputs. */
+/* Mean held-out loss over the folds from first to last, in units, summed over the outputs. Folds
+ * that are not finished have no weight. */
 static double mean_of_folds(const fenp_lambda_search *s, int64_t first, int64_t last, int64_t rung)
 {
     const int64_t targets = s->sample->targets;
@@ -190,6 +205,7 @@ static double mean_of_folds(const fenp_lambda_search *s, int64_t first, int64_t 
     for (int64_t t = 0; t < targets; t++) {
         double sum = 0.0, weight = 0.0;
         for (int64_t k = first; k < last; k++) {
+            if (!(s->weight[k * targets + t] > 0.0)) continue;
             sum += s->held[(k * targets + t) * s->count + rung];
             weight += s->weight[k * targets + t];
         }
@@ -209,34 +225,34 @@ static double fold_weight(const fenp_lambda_search *s, int64_t fold)
 static void score_folds(const fenp_lambda_search *s, int64_t rung, fenp_score *to)
 {
     double spread = 0.0, weight = 0.0;
-    to->score = mean_of_folds(s, 0, s->done, rung);
-    for (int64_t k = 0; k < s->done; k++) {
+    to->score = mean_of_folds(s, 0, s->folds, rung);
+    for (int64_t k = 0; k < s->folds; k++) {
         const double off = mean_of_folds(s, k, k + 1, rung) - to->score;
         spread += fold_weight(s, k) * off * off, weight += fold_weight(s, k);
     }
     if (s->done > 1) to->deviation = sqrt(spread / weight / (double)(s->done - 1));
 }
 
-/* -2 log likelihood of W rows with this mean loss, but for what is the same for all lambdas. */
+/* -2 log likelihood of rows with this mean loss, but for what is the same for all lambdas. */
 static double misfit(const fenp_lambda_search *s, double mean)
 {
-    const double w = s->sample->weight_sum;
-    if (strcmp(s->loss->name, "logistic") == 0) return 2.0 * w * mean;
-    return (fenp_is_square(s->loss) ? w : 2.0 * w) * log(mean);
+    const double n = (double)s->sample->n;
+    if (strcmp(s->loss->name, "logistic") == 0) return 2.0 * n * mean;
+    return (fenp_is_square(s->loss) ? n : 2.0 * n) * log(mean);
 }
 
 static double criterion(const fenp_lambda_search *s, int64_t rung)
 {
-    const double w = s->sample->weight_sum, df = s->df[rung];
+    const double n = (double)s->sample->n, df = s->df[rung];
     const int64_t targets = s->sample->targets;
     double sum = 0.0;
-    if (df > 0.5 * (double)(s->sample->n * targets)) return INFINITY;
+    if (df > 0.5 * n * (double)targets) return INFINITY;
     for (int64_t t = 0; t < targets; t++) {
         const double mean = s->fit[t * s->count + rung];
-        const double left = 1.0 - (df / (double)targets + s->o->bias) / w;
+        const double left = 1.0 - (df / (double)targets + s->o->bias) / n;
         sum += asks(s->o, "gcv") ? mean / (left * left) / s->units[t] : misfit(s, mean);
     }
-    return asks(s->o, "gcv") ? sum : sum + (asks(s->o, "aic") ? 2.0 : log(w)) * df;
+    return asks(s->o, "gcv") ? sum : sum + (asks(s->o, "aic") ? 2.0 : log(n)) * df;
 }
 
 static fen_status score(fenp_lambda_search *s, fen_error *err)
@@ -362,7 +378,7 @@ static fen_status extend(fenp_lambda_search *s, const fenp_task *task, fen_error
     return status;
 }
 
-/* FEN_LIMIT: what there was time for is in *out, lambda at least. */
+/* FEN_LIMIT: what there was time for is in *out; lambda is 0 if not even a path was found. */
 static fen_status run_search(fenp_lambda_search *s, fenp_chosen *out, const fenp_task *task,
                              fen_error *err)
 {
@@ -372,11 +388,12 @@ static fen_status run_search(fenp_lambda_search *s, fenp_chosen *out, const fenp
     fenp_linear_state *begun = NULL;
     fen_status status = fenp_list_lambdas_linear(s->problems, s->problem_count, s->sample, s->o,
                                                  s->lambdas, &begun, &first, err);
-    out->lambda = s->lambdas[0] * RULE_RATIO;
-    if (status == FEN_OK)
+    if (status == FEN_OK) {
+        out->lambda = s->lambdas[0] * (s->o->lambda.choice == FEN_GIVEN ? 1.0 : RULE_RATIO);
         status = run_lambdas(s, begun, &first, &rest, err);
-    else
+    } else {
         fenp_linear_end(begun);
+    }
     if (status != FEN_OK && !(status == FEN_LIMIT && s->done > 0)) return status;
     if (status == FEN_OK && s->o->lambda.choice == FEN_AUTO) status = extend(s, &rest, err);
     if (status != FEN_OK && status != FEN_LIMIT) return status;
@@ -410,7 +427,7 @@ static fen_status choose(const fenp_linear *problems, int64_t count, const fenp_
     *out = (fenp_chosen){ .kernel = out->kernel, .power = 2.0 };
     if (!always && s.count == 1)
         return fenp_list_lambdas_linear(problems, count, sample, o, &out->lambda, NULL, task, err);
-    s.folds = folds_of(o, sample->n);
+    s.folds = fenp_count_folds_linear(o, sample->n);
     fen_status status = check(&s, err);
     if (status == FEN_OK) status = open_search(&s, err);
     if (status == FEN_OK) status = run_search(&s, out, task, err);

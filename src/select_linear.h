@@ -19,16 +19,16 @@ typedef struct fenp_lambda_search {
     double *terms, *df;  /* count: means over the outputs, sums                   */
     double *fit;         /* targets x count: mean loss on all rows                */
     double *units;       /* targets: of the scores                                */
-    int64_t folds, done; /* 0: none; finished                                     */
+    int64_t folds, done; /* 0: none; how many are finished                        */
     int64_t *order;
     double *held;   /* folds x targets x count: sums of w loss               */
-    double *weight; /* folds x targets: sums of w                            */
+    double *weight; /* folds x targets: sums of w, 0 until a fold is finished */
     double *scores; /* targets x count x n; NULL: no classes                 */
     fenp_score *grid;
 } fenp_lambda_search;
 
 /* Sum of w over the rows; of one fold (-1: all). */
 double     fenp_search_weight(const fenp_lambda_search *s, const double *w, int64_t fold);
-/* Runs what is left of the folds; done counts them. */
+/* Runs the folds; done counts those that were finished, whichever they are. */
 fen_status fenp_search_folds(fenp_lambda_search *s, const fenp_task *task, fen_error *err);
 #endif

@@ -126,6 +126,7 @@ fen_status fenp_choose_linear(const fenp_linear *problems, int64_t count,
 /* The lambdas along which it looks, largest first: those given, 1/n by rule, or a path. *first:
  * as fenp_ladder_top leaves it (promise/ladder.h), or untouched. */
 int64_t    fenp_count_lambdas_linear(const fen_options *o);
+int64_t    fenp_count_folds_linear(const fen_options *o, int64_t rows);   /* 0: no folds  */
 fen_status fenp_list_lambdas_linear(const fenp_linear *problems, int64_t count,
                                     const fenp_sample *sample, const fen_options *o,
                                     double *lambdas, fenp_linear_state **first,
