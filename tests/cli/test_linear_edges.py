@@ -39,6 +39,42 @@ class Edges(ToolTest):
             found = self.fit("ones.csv", "--penalty", "l1", "--lambda", "0.01", *options)
             self.assertEqual(set(self.coefficients(found)), {"x"})
 
+    def rows(self, label, weight=""):
+        """y = 2 a - b + noise for label None, else the label; the weight of every row, if any."""
+        source = random.Random(3)
+        lines = []
+        for _ in range(60):
+            x = [source.gauss(0, 1) for _ in range(5)]
+            y = 2 * x[0] - x[1] + 0.5 * source.gauss(0, 1) if label is None else label
+            lines.append(",".join(f"{value:.6f}" for value in [*x, y]) + weight)
+        return "\n".join(["a,b,c,d,e,y" + (",w" if weight else ""), *lines]) + "\n"
+
+    def test_criteria_know_no_unit_of_weights(self):
+        for criterion in ("aic", "bic", "gcv"):
+            chosen = []
+            for weight in ("1", "0.001", "1000"):
+                self.write("w.csv", self.rows(None, "," + weight))
+                found = self.fit("w.csv", "--target", "y", "--weights", "w", "--penalty", "l1",
+                                 "--select", criterion)
+                self.assertEqual(found["terms"], 2)
+                chosen.append(found["lambda"])
+            self.assertAlmostEqual(max(chosen), min(chosen), delta=1e-9 * chosen[0])
+
+    def test_labels_that_say_nothing(self):
+        for label in (7.3, 0.0, -1e8):
+            self.write("flat.csv", self.rows(label))
+            for criterion in ("aic", "bic", "gcv", "kfold:5"):
+                found = self.fit("flat.csv", "--penalty", "l1", "--select", criterion)
+                self.assertEqual((found["verdict"], found["terms"]), ("optimal", 0))
+            found = self.fit("flat.csv", "--penalty", "l1", "--select", "bic", "--loss", "absolute")
+            self.assertEqual((found["verdict"], found["terms"]), ("optimal", 0))
+
+    def test_no_time_takes_a_lambda_that_was_offered(self):
+        self.write("numbers.csv", self.rows(None))
+        found = self.fit("numbers.csv", "--penalty", "l1", "--lambda", "0.1,0.01,0.5",
+                         "--time-limit", "1e-9", code=1)
+        self.assertEqual(found["lambda"], 0.5)
+
 
 if __name__ == "__main__":
     unittest.main()
