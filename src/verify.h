@@ -11,6 +11,7 @@ typedef struct fenp_wide {
     fenp_prep   *prep;         /* learned anew; NULL: the model has all columns          */
     fenp_sample *sample;
     double      *weights, *group_weights;
+    fenp_groups  groups;       /* made anew; count 0: they were not                      */
     int          agrees;       /* the model's preparation is part of the new one         */
 } fenp_wide;
 fen_status  fenp_wide_open(const fen_model *m, const fen_table *table, fenp_wide *out,

@@ -2,8 +2,8 @@
  *
  * Models of sparse files keep the columns that they use, but all columns were in the problem:
  * an unused one that belongs into the model is what a certificate must see. So the whole
- * preparation is learned anew, and coefficients find their columns by name. Sparse rows stay
- * sparse. */
+ * preparation is learned anew, coefficients find their columns by name, and groups are made
+ * as --penalty says. Sparse rows stay sparse. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +40,46 @@ static fen_status put_back(const fen_model *m, const int64_t *place, fenp_wide *
     return FEN_OK;
 }
 
+/* Are the groups of the model among those made anew, with the same members and weights? */
+static int are_among(const fenp_groups *kept, int64_t p, const int64_t *place,
+                     const fenp_groups *all, int64_t whole)
+{
+    int64_t at = 0;
+    for (int64_t g = 0; g < kept->count; g++, at++) {
+        const int64_t *member = kept->member + kept->start[g], first = member[0];
+        const int64_t size = kept->start[g + 1] - kept->start[g];
+        const int64_t wanted = first / p * whole + place[first % p];
+        while (at < all->count && all->member[all->start[at]] != wanted) at++;
+        if (at == all->count || all->start[at + 1] - all->start[at] != size) return 0;
+        if (!kept->weight || kept->weight[g] != all->weight[at]) return 0;
+        for (int64_t i = 0; i < size; i++)
+            if (all->member[all->start[at] + i] != member[i] / p * whole + place[member[i] % p])
+                return 0;
+    }
+    return 1;
+}
+
+/* The groups of all columns, of which the model has kept some. */
+static fen_status put_groups_back(const fen_model *m, const int64_t *place, fenp_wide *wide,
+                                  fen_error *err)
+{
+    const int64_t whole = wide->prep->features;
+    int possible;
+    const fen_status status =
+        fenp_model_remake_groups(m, wide->prep, &wide->groups, &possible, err);
+    if (status != FEN_OK) return status;
+    wide->agrees = possible && wide->groups.count == fenp_model_groups(m) &&
+                   are_among(&m->groups, m->p, place, &wide->groups, whole);
+    if (!wide->agrees) return FEN_OK;
+    wide->weights = spread(m->weights, m->targets, m->p, place, whole, 0.0);
+    if (!wide->weights)
+        return fenp_no_memory(err, fenp_bytes(m->targets, whole, sizeof(double)),
+                              "the coefficients");
+    wide->model.p = wide->model.whole = whole, wide->model.all_groups = 0;
+    wide->model.weights = wide->weights, wide->model.groups = wide->groups;
+    return FEN_OK;
+}
+
 static fen_status learn_anew(const fen_model *m, const fen_table *table, fenp_wide *wide,
                              fen_error *err)
 {
@@ -48,8 +88,10 @@ static fen_status learn_anew(const fen_model *m, const fen_table *table, fenp_wi
     int64_t *place = fenp_new(m->p, sizeof *place);
     if (!place) return fenp_no_memory(err, fenp_bytes(m->p, 1, sizeof *place), "the columns");
     wide->agrees = wide->prep->features == m->whole && fenp_prep_places(m->prep, wide->prep, place);
-    const int moved = wide->agrees && m->groups.start == NULL;
-    if (moved) status = put_back(m, place, wide, err);
+    const int grouped = m->groups.start && m->whole > m->p;
+    const int moved = wide->agrees && (grouped || !m->groups.start);
+    if (moved)
+        status = grouped ? put_groups_back(m, place, wide, err) : put_back(m, place, wide, err);
     for (int64_t j = 0; wide->agrees && !moved && j < m->p; j++) wide->agrees = place[j] == j;
     free(place);
     return status;
@@ -71,6 +113,7 @@ void fenp_wide_close(fenp_wide *wide)
     fenp_sample_free(wide->sample);
     free(wide->weights);
     free(wide->group_weights);
+    fenp_groups_free(&wide->groups);
 }
 
 /* ---- arrays that the certificate does not see -------------------------------------------- */

@@ -183,7 +183,7 @@ static int set_penalty(json_t *out, const fen_model *m)
     const int none = strcmp(m->penalty->name, "none") == 0;
     json_t *groups = NULL;
     if (m->penalty->parts == FEN_GROUPS)
-        groups = json_pack("{s:I, s:I}", "count", (json_int_t)m->groups.count, "active",
+        groups = json_pack("{s:I, s:I}", "count", (json_int_t)fenp_model_groups(m), "active",
                            (json_int_t)fenp_model_active_groups(m));
     return failed | set_number(out, "mix", none ? NAN : m->mix) |
            json_object_set_new(out, "nonnegative", json_boolean(m->nonnegative)) |

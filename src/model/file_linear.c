@@ -66,6 +66,7 @@ int fenp_file_put_linear(json_t *metadata, const fen_model *m)
            put(metadata, "nonnegative", m->nonnegative ? "yes" : "no") |
            put_count(metadata, "copies", m->copies) |
            (m->whole > m->p ? put_count(metadata, "features", m->whole) : 0) |
+           (m->all_groups > m->groups.count ? put_count(metadata, "groups", m->all_groups) : 0) |
            (m->rank >= 0 ? put_count(metadata, "rank", m->rank) : 0) |
            put_double(metadata, "condition", m->condition) | put_names(metadata, &m->groups);
 }
@@ -185,6 +186,7 @@ fen_status fenp_file_read_linear(const fenp_tensors *in, fen_model *m, fen_error
     if (status == FEN_OK) status = read_whole(in, "copies", 1, &m->copies, err);
     if (status == FEN_OK) status = read_whole(in, "rank", -1, &m->rank, err);
     if (status == FEN_OK) status = read_whole(in, "features", m->p, &m->whole, err);
+    if (status == FEN_OK) status = read_whole(in, "groups", 0, &m->all_groups, err);
     if (status == FEN_OK && fenp_metadata(in, "condition"))
         status = fenp_file_number(in, "condition", 1, NAN, &m->condition, err);
     return status == FEN_OK ? read_names(in, &m->groups, err) : status;
@@ -242,8 +244,8 @@ const char *fenp_file_linear_objection(const fenp_file *file, const fen_model *m
         return "the mix does not belong to the penalty";
     if (m->power != 2.0 || m->nu > 0.0 || fenp_has_sigmoid(&m->output[0]))
         return "power, nu or sigmoids do not go with the penalty";
-    if (m->whole < m->p ||
-        (m->whole > m->p && (!m->prep->sparse || !m->weights || m->groups.start)))
+    if (m->whole < m->p || (m->whole > m->p && (!m->prep->sparse || !m->weights)) ||
+        (m->all_groups && (m->whole == m->p || !m->groups.start)))
         return "there are not more features than those of training";
     if (m->rank > (none ? m->whole : -1) || (m->aliased && !none))
         return "the rank does not belong to the penalty";

@@ -43,6 +43,8 @@ struct fen_model {
     double      mix;                        /* of a penalty on coefficients             */
     int         nonnegative;
     fenp_groups groups;                     /* of the coefficients (count 0: rkhs)      */
+    int64_t     all_groups;                 /* of training, where a sparse file's without a
+                                               coefficient are gone; else 0            */
     int64_t     copies;                     /* targets under one penalty (group:targets):
                                                one certificate for all, in each of them;
                                                else 1                                  */
@@ -110,9 +112,14 @@ int64_t    fenp_model_active_groups(const fen_model *m);
 fen_status fenp_model_pack_support(fen_model *m, const double *x, fen_error *err);
 /* The same of terms (targets x n before, targets x kept after). */
 fen_status fenp_model_pack_terms(fen_model *m, const double *x, fen_error *err);
-/* Linear models of sparse files with groups of one: columns without a coefficient go, from
- * weights, groups and the preparation. Before that the model is one of all columns. */
+/* Linear models of sparse files: columns, and groups, without a coefficient go, from weights,
+ * groups and the preparation. Before that the model is one of all columns. */
 fen_status fenp_model_shrink(fen_model *m, fen_error *err);
+/* The groups that --penalty makes of a preparation; *possible: it says so without a file. */
+fen_status fenp_model_remake_groups(const fen_model *m, const fenp_prep *prep, fenp_groups *out,
+                                    int *possible, fen_error *err);
+static inline int64_t fenp_model_groups(const fen_model *m)
+{ return m->all_groups ? m->all_groups : m->groups.count; }
 /* Sets train_error and crossing from the training rows: all n of them, labels as in outputs.h. */
 fen_status fenp_model_train_error(fen_model *m, const fenp_sample *sample, const fenp_task *task,
                                   fen_error *err);

@@ -99,7 +99,7 @@ static void coefficient_words(const fen_model *m, char *out, size_t size)
         snprintf(out, size, ", no penalty%s", sign);
     else if (m->penalty->parts == FEN_GROUPS)
         snprintf(out, size, ", plus %s times the sum over %lld groups of a_g ||beta_g||, %s%s",
-                 lambda, (long long)m->groups.count, group_weights(&m->groups), sign);
+                 lambda, (long long)fenp_model_groups(m), group_weights(&m->groups), sign);
     else if (m->mix < 1.0)
         snprintf(out, size, ", plus %s sum %s(%s |%s| + %s %s^2)%s%s", lambda, weight, mix, of,
                  rest, of, given, sign);

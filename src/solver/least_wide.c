@@ -48,7 +48,7 @@ int64_t fenp_least_wide_bytes(int64_t m, int64_t k, int64_t targets)
     return squares < 0 || thin < 0 ? -1 : squares + thin + D * fenp_qr_work(m);
 }
 
-static fen_status open(fenp_wide *s, fen_error *err)
+static fen_status open(fenp_broad *s, fen_error *err)
 {
     const int64_t m = s->m, D = sizeof(double), thin = s->targets * D;
     s->block = block_of(m);
@@ -71,7 +71,7 @@ static fen_status open(fenp_wide *s, fen_error *err)
     return FEN_OK;
 }
 
-static void close(fenp_wide *s)
+static void close(fenp_broad *s)
 {
     free(s->stack), free(s->fresh), free(s->square), free(s->basis), free(s->residual);
     free(s->v), free(s->q), free(s->gradient), free(s->step), free(s->tau), free(s->work),
@@ -80,7 +80,7 @@ static void close(fenp_wide *s)
 
 /* ---- products with columns -------------------------------------------------------------------- */
 
-void fenp_wide_column(const fenp_wide *s, int64_t c, double unit, double *out, int64_t step)
+void fenp_broad_column(const fenp_broad *s, int64_t c, double unit, double *out, int64_t step)
 {
     const fenp_least_rows *rows = s->rows;
     const fenp_design *x = rows->problem->x;
@@ -99,7 +99,7 @@ void fenp_wide_column(const fenp_wide *s, int64_t c, double unit, double *out, i
     }
 }
 
-static double product(const fenp_wide *s, int64_t c, const double *v, double along)
+static double product(const fenp_broad *s, int64_t c, const double *v, double along)
 {
     const fenp_least_rows *rows = s->rows;
     const fenp_design *x = rows->problem->x;
@@ -118,7 +118,7 @@ static double product(const fenp_wide *s, int64_t c, const double *v, double alo
     return (sum - mean * along) / rows->norm[j];
 }
 
-void fenp_wide_products(const fenp_wide *s, const double *v, int64_t count, double *out)
+void fenp_broad_products(const fenp_broad *s, const double *v, int64_t count, double *out)
 {
     for (int64_t t = 0; t < count; t++) {
         const double *vt = v + t * s->m;
@@ -129,17 +129,17 @@ void fenp_wide_products(const fenp_wide *s, const double *v, int64_t count, doub
     }
 }
 
-void fenp_wide_block(const fenp_wide *s, int64_t first, int64_t count, int by_norm, double *out,
-                     int64_t ld)
+void fenp_broad_block(const fenp_broad *s, int64_t first, int64_t count, int by_norm, double *out,
+                      int64_t ld)
 {
 #pragma omp parallel for schedule(static)
     for (int64_t c = 0; c < count; c++)
-        fenp_wide_column(s, first + c, by_norm ? fenp_wide_norm(s, first + c) : s->largest, out + c,
-                         ld);
+        fenp_broad_column(s, first + c, by_norm ? fenp_broad_norm(s, first + c) : s->largest,
+                          out + c, ld);
 }
 
 /* residual -= sign B gamma of one target. */
-static void subtract_scores(fenp_wide *s, int64_t t, double sign)
+static void subtract_scores(fenp_broad *s, int64_t t, double sign)
 {
     const fenp_least_rows *rows = s->rows;
     const fenp_design *x = rows->problem->x;
@@ -161,7 +161,7 @@ static void subtract_scores(fenp_wide *s, int64_t t, double sign)
 /* ---- folds ------------------------------------------------------------------------------------ */
 
 /* QR of rows x size in stack, by panels, to be stopped between them. */
-static fen_status factor_stack(fenp_wide *s, int64_t rows, int64_t size, const fenp_task *task,
+static fen_status factor_stack(fenp_broad *s, int64_t rows, int64_t size, const fenp_task *task,
                                double at, fen_error *err)
 {
     const int64_t end = rows < size ? rows : size;
@@ -181,7 +181,7 @@ static fen_status factor_stack(fenp_wide *s, int64_t rows, int64_t size, const f
 }
 
 /* A' (by_norm), or B'U, into a triangle at the top of stack. */
-static fen_status fold(fenp_wide *s, int by_norm, const fenp_task *task, fen_error *err)
+static fen_status fold(fenp_broad *s, int by_norm, const fenp_task *task, fen_error *err)
 {
     const int64_t size = by_norm ? s->m : s->rank;
     int64_t height = 0;
@@ -190,9 +190,9 @@ static fen_status fold(fenp_wide *s, int by_norm, const fenp_task *task, fen_err
         const int64_t count = s->k - first < s->block ? s->k - first : s->block;
         double *below = s->stack + height;
         if (by_norm) {
-            fenp_wide_block(s, first, count, 1, below, s->ld);
+            fenp_broad_block(s, first, count, 1, below, s->ld);
         } else {
-            fenp_wide_block(s, first, count, 0, s->fresh, s->block);
+            fenp_broad_block(s, first, count, 0, s->fresh, s->block);
             cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)size, (int)s->m,
                         1.0, s->fresh, (int)s->block, s->basis, (int)s->m, 0.0, below, (int)s->ld);
         }
@@ -203,7 +203,7 @@ static fen_status fold(fenp_wide *s, int by_norm, const fenp_task *task, fen_err
 }
 
 /* R'P = QT: rank by the pivots of T, U of the columns of Q. */
-static fen_status find_basis(fenp_wide *s, fenp_least_squares *facts, fen_error *err)
+static fen_status find_basis(fenp_broad *s, fenp_least_squares *facts, fen_error *err)
 {
     const int64_t m = s->m;
     for (int64_t j = 0; j < m; j++)
@@ -224,10 +224,11 @@ static fen_status find_basis(fenp_wide *s, fenp_least_squares *facts, fen_error 
     return status;
 }
 
-static fen_status by_folds(fenp_wide *s, fenp_least_squares *facts, int *done,
+static fen_status by_folds(fenp_broad *s, fenp_least_squares *facts, int *done,
                            const fenp_task *task, fen_error *err)
 {
-    const fenp_task first = fenp_wide_part(task, 0.0, 0.4), second = fenp_wide_part(task, 0.4, 1.0);
+    const fenp_task first = fenp_broad_part(task, 0.0, 0.4),
+                    second = fenp_broad_part(task, 0.4, 1.0);
     fen_status status = fold(s, 1, &first, err);
     if (status == FEN_OK) status = find_basis(s, facts, err);
     if (status == FEN_OK) status = fold(s, 0, &second, err);
@@ -242,7 +243,7 @@ static fen_status by_folds(fenp_wide *s, fenp_least_squares *facts, int *done,
 /* ---- solutions ---------------------------------------------------------------------------------- */
 
 /* step = B'v/largest, the change of beta, of the residual: v = U (R'R)^-1 U' residual. */
-static void solve_residual(fenp_wide *s)
+static void solve_residual(fenp_broad *s)
 {
     const int m = (int)s->m, size = (int)s->factor_size, targets = (int)s->targets;
     if (s->met)
@@ -258,13 +259,13 @@ static void solve_residual(fenp_wide *s)
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, targets, size, 1.0, s->reach, m,
                     s->q, m, 0.0, s->v, m);
     }
-    fenp_wide_products(s, s->v, s->targets, s->step);
+    fenp_broad_products(s, s->v, s->targets, s->step);
     for (int64_t t = 0; t < s->targets; t++)
         for (int64_t c = 0; c < s->k; c++)
-            s->step[t * s->k + c] *= fenp_wide_norm(s, c) / s->largest / s->largest;
+            s->step[t * s->k + c] *= fenp_broad_norm(s, c) / s->largest / s->largest;
 }
 
-static void move(fenp_wide *s, double sign, double *beta)
+static void move(fenp_broad *s, double sign, double *beta)
 {
     const int64_t p = s->rows->problem->x->p;
     for (int64_t t = 0; t < s->targets; t++) {
@@ -275,17 +276,17 @@ static void move(fenp_wide *s, double sign, double *beta)
 }
 
 /* What there is still to do: A'r, or r where that can be 0. */
-static double distance(fenp_wide *s)
+static double distance(fenp_broad *s)
 {
     const int64_t count = (s->met ? s->m : s->k) * s->targets;
     const double *left = s->met ? s->residual : s->gradient;
     double largest = 0.0;
-    if (!s->met) fenp_wide_products(s, s->residual, s->targets, s->gradient);
+    if (!s->met) fenp_broad_products(s, s->residual, s->targets, s->gradient);
     for (int64_t i = 0; i < count; i++) largest = fmax(largest, fabs(left[i]));
     return largest;
 }
 
-static fen_status find_beta(fenp_wide *s, double *beta, const fenp_task *task, fen_error *err)
+static fen_status find_beta(fenp_broad *s, double *beta, const fenp_task *task, fen_error *err)
 {
     solve_residual(s);
     move(s, 1.0, beta);
@@ -306,7 +307,7 @@ static fen_status find_beta(fenp_wide *s, double *beta, const fenp_task *task, f
 /* ---- aliased columns ------------------------------------------------------------------------------ */
 
 /* The parts of count columns in fresh that found orthonormal ones in stack leave, twice over. */
-static void free_of(const fenp_wide *s, int64_t found, int64_t count, double *columns)
+static void free_of(const fenp_broad *s, int64_t found, int64_t count, double *columns)
 {
     const int m = (int)s->m, kept = (int)found, many = (int)count;
     for (int pass = 0; found > 0 && pass < 2; pass++) {
@@ -318,7 +319,7 @@ static void free_of(const fenp_wide *s, int64_t found, int64_t count, double *co
 }
 
 /* As many as the rank says, in the order of the file, if the tolerance lets them. */
-static fen_status find_leading(fenp_wide *s, double tolerance, int64_t *aliased, int64_t *found,
+static fen_status find_leading(fenp_broad *s, double tolerance, int64_t *aliased, int64_t *found,
                                const fenp_task *task, fen_error *err)
 {
     const int64_t m = s->m, width = m < PANEL ? m : PANEL;
@@ -328,7 +329,7 @@ static fen_status find_leading(fenp_wide *s, double tolerance, int64_t *aliased,
     for (int64_t first = 0; status == FEN_OK && first < s->k && *found < s->rank; first += width) {
         const int64_t count = s->k - first < width ? s->k - first : width, old = *found;
         for (int64_t c = 0; c < count; c++)
-            fenp_wide_column(s, first + c, fenp_wide_norm(s, first + c), s->fresh + c * m, 1);
+            fenp_broad_column(s, first + c, fenp_broad_norm(s, first + c), s->fresh + c * m, 1);
         free_of(s, old, count, s->fresh);
         for (int64_t c = 0; c < count && *found < s->rank; c++) {
             double *column = s->fresh + c * m;
@@ -344,7 +345,7 @@ static fen_status find_leading(fenp_wide *s, double tolerance, int64_t *aliased,
     return status;
 }
 
-static fen_status mark_aliased(fenp_wide *s, int64_t *aliased, const fenp_task *task,
+static fen_status mark_aliased(fenp_broad *s, int64_t *aliased, const fenp_task *task,
                                fen_error *err)
 {
     const int64_t p = s->rows->problem->x->p;
@@ -359,7 +360,7 @@ static fen_status mark_aliased(fenp_wide *s, int64_t *aliased, const fenp_task *
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
-static void put_residuals(const fenp_wide *s, double *u)
+static void put_residuals(const fenp_broad *s, double *u)
 {
     const int64_t n = s->rows->problem->x->n;
     for (int64_t t = 0; t < s->targets; t++)
@@ -367,15 +368,15 @@ static void put_residuals(const fenp_wide *s, double *u)
             u[t * n + s->rows->row[i]] = s->met ? 0.0 : s->residual[t * s->m + i];
 }
 
-static fen_status solve(fenp_wide *s, double *beta, double *u, fenp_least_squares *facts, int *done,
-                        const fenp_task *task, fen_error *err)
+static fen_status solve(fenp_broad *s, double *beta, double *u, fenp_least_squares *facts,
+                        int *done, const fenp_task *task, fen_error *err)
 {
-    const fenp_task trying = fenp_wide_part(task, 0.0, 0.3),
-                    folding = fenp_wide_part(task, 0.3, 0.8);
-    const fenp_task refining = fenp_wide_part(task, 0.8, 0.9),
-                    marking = fenp_wide_part(task, 0.9, 1.0);
+    const fenp_task trying = fenp_broad_part(task, 0.0, 0.3),
+                    folding = fenp_broad_part(task, 0.3, 0.8);
+    const fenp_task refining = fenp_broad_part(task, 0.8, 0.9),
+                    marking = fenp_broad_part(task, 0.9, 1.0);
     fen_status status = open(s, err);
-    if (status == FEN_OK) status = fenp_wide_gram(s, facts, done, &trying, err);
+    if (status == FEN_OK) status = fenp_broad_gram(s, facts, done, &trying, err);
     if (status == FEN_OK && !*done) status = by_folds(s, facts, done, &folding, err);
     if (status != FEN_OK || !*done) return status;
     status = find_beta(s, beta, &refining, err);
@@ -388,7 +389,7 @@ fen_status fenp_least_wide_solve(const fenp_least_rows *rows, double tolerance, 
                                  double *u, fenp_least_squares *facts, int *done,
                                  const fenp_task *task, fen_error *err)
 {
-    fenp_wide s = {
+    fenp_broad s = {
         .rows = rows, .m = rows->m, .k = rows->k, .targets = rows->targets, .tolerance = tolerance
     };
     *done = 0;

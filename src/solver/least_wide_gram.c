@@ -21,7 +21,7 @@ enum { MOST_EIGEN = 2000 }; /* rows: nothing stops LAPACK meanwhile */
 /* ---- BB' --------------------------------------------------------------------------------------- */
 
 /* Do the pairs of entries in the same column take less time than dense products? */
-static int has_few_pairs(const fenp_wide *s)
+static int has_few_pairs(const fenp_broad *s)
 {
     const fenp_design *x = s->rows->problem->x;
     double pairs = 0.0;
@@ -34,7 +34,7 @@ static int has_few_pairs(const fenp_wide *s)
 }
 
 /* X X', then what the means take from it: (x - mean)(x - mean)' summed over columns. */
-static fen_status gram_of_pairs(fenp_wide *s, const fenp_task *task, fen_error *err)
+static fen_status gram_of_pairs(fenp_broad *s, const fenp_task *task, fen_error *err)
 {
     const fenp_least_rows *rows = s->rows;
     const fenp_design *x = rows->problem->x;
@@ -64,12 +64,12 @@ static fen_status gram_of_pairs(fenp_wide *s, const fenp_task *task, fen_error *
     return status;
 }
 
-static fen_status gram_of_blocks(fenp_wide *s, const fenp_task *task, fen_error *err)
+static fen_status gram_of_blocks(fenp_broad *s, const fenp_task *task, fen_error *err)
 {
     fen_status status = FEN_OK;
     for (int64_t first = 0; status == FEN_OK && first < s->k; first += s->block) {
         const int64_t count = s->k - first < s->block ? s->k - first : s->block;
-        fenp_wide_block(s, first, count, 0, s->fresh, s->block);
+        fenp_broad_block(s, first, count, 0, s->fresh, s->block);
         cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)s->m, (int)count, 1.0, s->fresh,
                     (int)s->block, 1.0, s->square, (int)s->m);
         status = fenp_task_at(task, (double)(first + count) / (double)s->k, err);
@@ -78,7 +78,7 @@ static fen_status gram_of_blocks(fenp_wide *s, const fenp_task *task, fen_error 
 }
 
 /* Centring leaves nothing along sqrt(w): as much as the mean eigenvalue is put there. */
-static void add_constant(fenp_wide *s)
+static void add_constant(fenp_broad *s)
 {
     const double *root = s->rows->root;
     double trace = 0.0;
@@ -89,14 +89,14 @@ static void add_constant(fenp_wide *s)
 }
 
 /* Of BB' it is the square, of which half the digits may be lost; that of A can be larger. */
-static int is_clear(const fenp_wide *s, double reciprocal)
+static int is_clear(const fenp_broad *s, double reciprocal)
 {
     return reciprocal > 1e-4 &&
            reciprocal * (s->least / s->largest) > 10.0 * (double)s->m * s->tolerance;
 }
 
 /* met: the rows are independent, beyond doubt; factor is that of BB'. */
-static fen_status try_cholesky(fenp_wide *s, fenp_least_squares *facts, const fenp_task *task,
+static fen_status try_cholesky(fenp_broad *s, fenp_least_squares *facts, const fenp_task *task,
                                fen_error *err)
 {
     const int64_t m = s->m;
@@ -116,18 +116,18 @@ static fen_status try_cholesky(fenp_wide *s, fenp_least_squares *facts, const fe
 }
 
 /* Is A'q = 0 of the first count eigenvectors, by the rule for ranks? */
-static int are_null(fenp_wide *s, int64_t count)
+static int are_null(fenp_broad *s, int64_t count)
 {
     int null = 1;
     for (int64_t a = 0; null && a < count; a++) {
-        fenp_wide_products(s, s->basis + a * s->m, 1, s->gradient);
+        fenp_broad_products(s, s->basis + a * s->m, 1, s->gradient);
         null = cblas_dnrm2((int)s->k, s->gradient, 1) <= s->tolerance;
     }
     return null;
 }
 
 /* Eigenvalues of BB', in basis: large ones, and nothing. */
-static fen_status try_eigen(fenp_wide *s, fenp_least_squares *facts, int *done, fen_error *err)
+static fen_status try_eigen(fenp_broad *s, fenp_least_squares *facts, int *done, fen_error *err)
 {
     const int64_t m = s->m;
     double *value = s->tau, *work = fenp_new(fenp_eigen_work(m), sizeof *work);
@@ -149,11 +149,11 @@ static fen_status try_eigen(fenp_wide *s, fenp_least_squares *facts, int *done, 
     return FEN_OK;
 }
 
-fen_status fenp_wide_gram(fenp_wide *s, fenp_least_squares *facts, int *done, const fenp_task *task,
-                          fen_error *err)
+fen_status fenp_broad_gram(fenp_broad *s, fenp_least_squares *facts, int *done,
+                           const fenp_task *task, fen_error *err)
 {
-    const fenp_task filling = fenp_wide_part(task, 0.0, 0.7);
-    const fenp_task factoring = fenp_wide_part(task, 0.7, 1.0);
+    const fenp_task filling = fenp_broad_part(task, 0.0, 0.7);
+    const fenp_task factoring = fenp_broad_part(task, 0.7, 1.0);
     fen_status status =
         has_few_pairs(s) ? gram_of_pairs(s, &filling, err) : gram_of_blocks(s, &filling, err);
     if (status != FEN_OK) return status;

@@ -4,7 +4,7 @@
 #include "solver/least_rows.h"
 #include "solver/least_squares.h"
 
-typedef struct fenp_wide {
+typedef struct fenp_broad {
     const fenp_least_rows *rows;
     int64_t m, k, targets, block, ld; /* ld: of stack                                         */
     double largest, least;            /* norms of columns                                     */
@@ -24,23 +24,23 @@ typedef struct fenp_wide {
     int met;              /* every row: the residual is 0                                         */
     const double *factor; /* upper triangle, of BB' or U'BB'U                                     */
     int64_t factor_size;  /* stride m                                                             */
-} fenp_wide;
+} fenp_broad;
 
 /* ---- least_wide.c ---- */
-static inline fenp_task fenp_wide_part(const fenp_task *task, double from, double to)
+static inline fenp_task fenp_broad_part(const fenp_task *task, double from, double to)
 { return fenp_task_part(task, task ? task->stage : "", from, to); }
-static inline double fenp_wide_norm(const fenp_wide *s, int64_t c)
+static inline double fenp_broad_norm(const fenp_broad *s, int64_t c)
 { return s->rows->norm[s->rows->column[c]]; }
 /* sqrt(w) (x - mean)/unit of column c, entries step apart. */
-void fenp_wide_column(const fenp_wide *s, int64_t c, double unit, double *out, int64_t step);
+void fenp_broad_column(const fenp_broad *s, int64_t c, double unit, double *out, int64_t step);
 /* Rows first .. of B' or, by_norm, of A'. */
-void fenp_wide_block(const fenp_wide *s, int64_t first, int64_t count, int by_norm, double *out,
+void fenp_broad_block(const fenp_broad *s, int64_t first, int64_t count, int by_norm, double *out,
                      int64_t ld);
 /* out = A'v: v m x count, out k x count. */
-void fenp_wide_products(const fenp_wide *s, const double *v, int64_t count, double *out);
+void fenp_broad_products(const fenp_broad *s, const double *v, int64_t count, double *out);
 
 /* ---- least_wide_gram.c ---- */
 /* *done: BB' was enough to find rank, reach and factor. */
-fen_status fenp_wide_gram(fenp_wide *s, fenp_least_squares *facts, int *done,
+fen_status fenp_broad_gram(fenp_broad *s, fenp_least_squares *facts, int *done,
                           const fenp_task *task, fen_error *err);
 #endif

@@ -9,7 +9,7 @@ import unittest
 
 from tool import ToolTest
 
-USAGE, DATA, FILE = 2, 3, 4
+USAGE, DATA, FILE, MEMORY = 2, 3, 4, 5
 WIDEST = 1_000_000
 
 
@@ -47,6 +47,33 @@ class AMillionColumns(ToolTest):
             sum_of = info["intercept"] + sum(beta.get(f"x{j}", 0) * x for j, x in cells.items())
             # coefficients have 17 digits; a sum of some terms of size 10
             self.assertAlmostEqual(score, sum_of, delta=1e-12 * (1 + abs(sum_of)) * 10)
+
+    def test_groups_shrink_too(self):
+        plain = self.run_tool("fit", "wide.svmlight", "--penalty", "l1", "--lambda", "0.2",
+                              "--json", "-o", "l1.fen").json
+        for penalty in ("group", "group:prefix:99"):
+            report = self.run_tool("fit", "wide.svmlight", "--penalty", penalty, "--lambda", "0.2",
+                                   "--json", "-o", "g.fen").json
+            self.assertLess(os.path.getsize(self.path("g.fen")), 100_000)
+            info = self.run_tool("info", "g.fen", "--json").json
+            self.assertEqual(info["groups"], report["groups"])
+            self.assertLess(info["groups"]["active"], info["groups"]["count"])
+            self.assertGreater(info["groups"]["count"], 1000)
+            self.run_tool("verify", "g.fen", "wide.svmlight")
+            if penalty == "group":                 # every column by itself: that is l1
+                self.assertEqual(report["groups"]["active"], plain["terms"])
+                self.assertAlmostEqual(report["primal"],
+                                       plain["primal"], delta=1e-6)
+
+    def test_no_penalty(self):
+        report = self.run_tool("fit", "wide.svmlight", "--penalty", "none", "--json").json
+        self.assertEqual(report["rank"], 400)      # of 401 rows, with an intercept
+        self.assertLess(os.path.getsize(self.path("wide.fen")), 3_000_000)
+        self.run_tool("verify", "wide.fen", "wide.svmlight")
+        plan = self.run_tool("plan", "wide.svmlight", "--penalty", "none", "--json").json
+        self.refuse("fit", "wide.svmlight", "--penalty", "none", "--memory", "30M", code=MEMORY,
+                    says=["--memory"])
+        self.assertLess(plan["peak_bytes"], 1_000_000_000)
 
     def test_narrower_and_wider_files(self):
         self.run_tool("fit", "wide.svmlight", "--penalty", "l1", "--lambda", "0.2", "--quiet")
@@ -98,6 +125,20 @@ class ByName(ToolTest):
             self.assertEqual(len(set(active)), 1, name)     # all or nothing
         self.run_tool("verify", "d.fen", "d.svmlight")
 
+    def test_groups_of_targets_shrink(self):
+        text, table = sparse_rows(90, 200, 6, 5)
+        lines = [f"{('a', 'b', 'c').index('abc'[i % 3])} " + line.split(" ", 1)[1]
+                 for i, line in enumerate(text.splitlines())]
+        self.write("c.svmlight", "\n".join(lines) + "\n")
+        report = self.run_tool("fit", "c.svmlight", "--task", "classification", "--loss",
+                               "logistic", "--penalty", "group:targets", "--lambda", "0.04",
+                               "--json").json
+        info = self.run_tool("info", "c.fen", "--json").json
+        self.assertEqual(info["groups"], report["groups"])
+        self.assertLess(0, info["groups"]["active"])
+        self.assertLess(info["inputs"], 100)
+        self.run_tool("verify", "c.fen", "c.svmlight")
+
     def test_bad_names_and_files(self):
         self.write("g.csv", "column,group\nx1,a\nx1,b\n")
         self.refuse("fit", "d.svmlight", "--penalty", "group:g.csv", "--lambda", "1", code=DATA,
@@ -108,9 +149,9 @@ class ByName(ToolTest):
         self.refuse("fit", "d.svmlight", "--penalty", "group:none.csv", "--lambda", "1", code=FILE,
                     says=["none.csv", "No such file"])
         self.refuse("fit", "d.svmlight", "--penalty", "l1", "--lambda", "1", "--feature-weights",
-                    "x99=1", code=DATA, says=['"x99"'])
+                    "x99=1", code=USAGE, says=['"x99"'])
         self.refuse("fit", "d.svmlight", "--penalty", "l1", "--lambda", "1", "--feature-weights",
-                    ",".join(f"x{j}=0" for j in range(1, 31)), code=DATA,
+                    ",".join(f"x{j}=0" for j in range(1, 31)), code=USAGE,
                     says=["nothing is penalised", "--penalty none"])
 
     def test_values_that_are_not_finite(self):
