@@ -15,6 +15,7 @@ typedef struct job {
     fen_model *model;
     json_t *outputs, *names; /* of fen_model_json                    */
     int64_t targets, classes, rows;
+    int64_t lacking;                 /* columns that are not needed          */
     int one_class, probable, scores; /* what is written                      */
     quality quality;
     json_t *predictions;   /* NULL: they go to the sink            */
@@ -195,7 +196,10 @@ static int predict_block(job *j, const fen_table *block)
     const int64_t rows = fen_table_rows(block);
     answers a;
     int code = answer(j, block, &a);
-    if (code == EXIT_DONE && j->rows == 0) write_header(j); /* nothing before the first success */
+    if (code == EXIT_DONE && j->rows == 0) {
+        write_header(j); /* nothing before the first success */
+        j->lacking = fen_predict_lacking(j->model, block);
+    }
     for (int64_t i = 0; code == EXIT_DONE && i < rows; i++) {
         write_row(j, &a, i);
         judge_row(j, &a, i);
@@ -228,8 +232,19 @@ static int predict_stream(job *j, fen_stream *stream, const fen_host *host)
 
 /* ---- what is said afterwards ------------------------------------------------------------- */
 
+/* "" where the file has all columns. */
+static const char *lacking_text(const job *j, char *out, size_t room)
+{
+    out[0] = '\0';
+    if (j->lacking > 0)
+        snprintf(out, room, "%" PRId64 " column%s that the model does not use %s missing",
+                 j->lacking, j->lacking > 1 ? "s" : "", j->lacking > 1 ? "are" : "is");
+    return out;
+}
+
 static int print_json(job *j)
 {
+    char note[96];
     json_t *json = json_object();
     json_object_set_new(json, "rows", json_integer(j->rows));
     json_object_set(json, "targets", j->names);
@@ -245,6 +260,8 @@ static int print_json(job *j)
         json_object_set_new(json, "path", json_text(j->r->output));
     if (j->predictions && j->probable) json_object_set(json, "probabilities", j->laws);
     if (j->predictions && j->scores) json_object_set(json, "scores", j->scored);
+    if (j->lacking > 0)
+        json_object_set_new(json, "note", json_text(lacking_text(j, note, sizeof note)));
     add_quality(&j->quality, json);
     return json_print(json);
 }
@@ -256,7 +273,7 @@ static int predict(job *j)
     fen_stream *stream = NULL;
     fen_error err;
     fen_options reading = j->r->options;
-    char name[512];
+    char name[512], note[96];
     if (j->classes > 0) { /* a column of labels may hold one that is not like those of training */
         snprintf(name, sizeof name, "\"%.500s\"", fen_model_target_name(j->model, 0));
         reading.task = "classification", reading.target = name;
@@ -271,6 +288,8 @@ static int predict(job *j)
     fen_stream_close(stream);
     if (code != EXIT_DONE) return code;
     if (j->r->json) return print_json(j);
+    if (!j->r->quiet && j->lacking > 0)
+        fprintf(stderr, "%s: %s\n", j->r->operand[1], lacking_text(j, note, sizeof note));
     if (!j->r->quiet) say_quality(&j->quality, j->names, fen_model_target_name(j->model, 0));
     return EXIT_DONE;
 }

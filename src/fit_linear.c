@@ -286,7 +286,9 @@ static fen_status finish(drive *d, fenp_sample *sample, const fenp_task *task, f
         m->inputs = sample->x, sample->x = NULL;
     fenp_note_linear(m, d->setup->gamma_chosen);
     if (is_none(m)) free(m->groups.weight), m->groups.weight = NULL;
-    return fenp_model_shrink(m, err);
+    status = fenp_model_shrink(m, err);
+    if (status == FEN_OK) fenp_model_mark_idle(m);
+    return status;
 }
 
 /* ---- the story --------------------------------------------------------------------------- */

@@ -203,6 +203,11 @@ static fen_status score_and_label(const fen_model *m, const fen_table *table, do
     return status;
 }
 
+int64_t fen_predict_lacking(const fen_model *model, const fen_table *table)
+{
+    return fenp_prep_lacking(model->prep, table);
+}
+
 fen_status fen_predict_table(const fen_model *model, const fen_table *table, const fen_options *o,
                              double *scores, double *labels, fen_error *err)
 {

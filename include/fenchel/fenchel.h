@@ -279,6 +279,8 @@ FEN_API fen_status fen_decide(const fen_model *model, const double *scores, int6
 FEN_API fen_status fen_predict_table(const fen_model *model, const fen_table *table,
                                      const fen_options *o, double *scores,
                                      double *labels, fen_error *err);
+/* Columns of training that the table lacks and no coefficient needs: predictions do without. */
+FEN_API int64_t    fen_predict_lacking(const fen_model *model, const fen_table *table);
 FEN_API fen_status fen_model_save(const fen_model *model, const char *path, fen_error *err);
 FEN_API fen_status fen_model_load(const char *path, fen_model **out, fen_error *err);
 FEN_API void       fen_model_free(fen_model *model);

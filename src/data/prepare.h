@@ -39,6 +39,7 @@ typedef struct fenp_input {
     char   *name;
     int     text, constant;      /* constant: dropped, all but its indicator          */
     int     gaps;                /* numbers: training had gaps, an indicator follows  */
+    int     idle;                /* no prediction needs it: it may be missing         */
     double  fill, center, scale; /* numbers                                           */
     char  **levels;              /* text: levels with a feature of their own          */
     int64_t level_count;         /* text: features are levels, then "other"           */
@@ -88,6 +89,8 @@ int        fenp_prep_places(const fenp_prep *kept, const fenp_prep *whole, int64
  * one is an error that names it. */
 fen_status fenp_prep_apply(const fenp_prep *prep, const fen_table *table, double *x,
                            fen_error *err);
+/* How many idle inputs a table lacks; 0 also where it lacks others. */
+int64_t    fenp_prep_lacking(const fenp_prep *prep, const fen_table *table);
 /* The same times weights (targets x features) for sparse tables and preparations, without the
  * features: out is table->rows x targets. */
 fen_status fenp_prep_products(const fenp_prep *prep, const fen_table *table, const double *weights,

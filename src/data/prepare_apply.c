@@ -120,6 +120,12 @@ static int put_stretch(const double *restrict cells, const double *restrict cent
     return !odd;
 }
 
+/* Of an idle column that is missing, a gap. */
+static double dense_cell(const double *cells, int64_t column)
+{
+    return column >= 0 ? cells[column] : NAN;
+}
+
 static int put_dense_row(const program *p, const double *cells, double *x)
 {
     for (int64_t k = 0; k < p->count;) {
@@ -131,7 +137,7 @@ static int put_dense_row(const program *p, const double *cells, double *x)
         }
         const int64_t end = k + (r->stretch ? r->stretch : 1);
         for (; k < end; k++)
-            if (put(&p->rules[k], cells[p->rules[k].column], x) != FINE) return 0;
+            if (put(&p->rules[k], dense_cell(cells, p->rules[k].column), x) != FINE) return 0;
     }
     return 1;
 }
@@ -149,7 +155,7 @@ static int put_sparse_row(const program *p, const fen_table *table, int64_t row,
 
 static double cell_at(const source *s, int64_t row, int64_t column)
 {
-    if (s->cells) return s->cells[row * s->stride + column];
+    if (s->cells) return dense_cell(s->cells + row * s->stride, column);
     return column >= 0 ? fenp_table_cell(s->table, row, column) : 0.0;
 }
 

@@ -1,8 +1,8 @@
 /* prepare_bind.c -- columns of a preparation found by name in a table
  *
- * Order does not matter and further columns are ignored. A sparse file says nothing of
- * columns beyond its largest index, or below its smallest: there, every absent "x7" is a
- * column of zeros. Cost: one comparison per column while the orders agree or the numbers of
+ * Order does not matter, further columns are ignored, and idle inputs may be missing. A sparse
+ * file says nothing of columns beyond its largest index, or below its smallest: there, every
+ * absent "x7" is a column of zeros. Cost: one comparison per column while the orders agree or the numbers of
  * a sparse file tell the place, a binary search where they do not.
  */
 #include <math.h>
@@ -132,7 +132,7 @@ static fen_status bind_inputs(const fenp_prep *prep, finder *f, int all, missing
 {
     for (int64_t i = 0; i < prep->inputs; i++) {
         const fenp_input *input = &prep->input[i];
-        int needed = all || fenp_input_features(input) > 0;
+        int needed = all || (fenp_input_features(input) > 0 && !input->idle);
         fen_status status = find_column(f, input->name, &out->input[i], err);
         if (status == FEN_OK && out->input[i] >= 0 && !input->text && needed)
             status = check_kind(f->table, out->input[i], err);
@@ -177,6 +177,18 @@ fen_status fenp_bind(const fenp_prep *prep, const fen_table *table, int all, fen
     free(f.sorted);
     if (status != FEN_OK) fenp_unbind(out);
     return status;
+}
+
+int64_t fenp_prep_lacking(const fenp_prep *prep, const fen_table *table)
+{
+    fenp_binding binding;
+    int64_t count = 0;
+    if (fenp_bind(prep, table, 0, &binding, NULL) != FEN_OK) return 0;
+    for (int64_t i = 0; i < prep->inputs; i++)
+        count += prep->input[i].idle && fenp_input_features(&prep->input[i]) > 0 &&
+                 binding.input[i] == FENP_COLUMN_ABSENT;
+    fenp_unbind(&binding);
+    return count;
 }
 
 void fenp_unbind(fenp_binding *binding)

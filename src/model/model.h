@@ -112,6 +112,8 @@ int64_t    fenp_model_active_groups(const fen_model *m);
 fen_status fenp_model_pack_support(fen_model *m, const double *x, fen_error *err);
 /* The same of terms (targets x n before, targets x kept after). */
 fen_status fenp_model_pack_terms(fen_model *m, const double *x, fen_error *err);
+/* Marks the inputs that no coefficient of a penalty on them needs; once prep is there. */
+void       fenp_model_mark_idle(fen_model *m);
 /* Linear models of sparse files: columns, and groups, without a coefficient go, from weights,
  * groups and the preparation. Before that the model is one of all columns. */
 fen_status fenp_model_shrink(fen_model *m, fen_error *err);

@@ -121,6 +121,17 @@ static void pack_groups(fen_model *m, const char *used, const int64_t *place, in
     m->all_groups = g->count, g->count = groups;
 }
 
+void fenp_model_mark_idle(fen_model *m)
+{
+    if (!m->weights || !fenp_model_on_coefficients(m)) return;
+    for (int64_t i = 0, j = 0; i < m->prep->inputs; i++) {
+        fenp_input *input = &m->prep->input[i];
+        input->idle = 1;
+        for (int64_t k = fenp_input_features(input); k > 0; k--, j++)
+            for (int64_t t = 0; t < m->targets; t++) input->idle &= m->weights[t * m->p + j] == 0.0;
+    }
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 static fen_status shrink_groups(fen_model *m, char *used, int64_t *kept, fen_error *err)

@@ -445,5 +445,46 @@ class Limits(Linear):
         self.assertGreater(plan["peak_bytes"], 0)
 
 
+class UnusedColumns(ToolTest):
+    """Columns without a coefficient may be missing from the rows to predict."""
+
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(3)
+        lines = ["a,b,colour,c,e,y,z"]
+        for i in range(60):
+            a, b, c, e, noise = (round(draw.gauss(0, 1), 4) for _ in range(5))
+            lines.append(f"{a},{b},{draw.choice(['red', 'blue'])},{'' if i % 9 == 0 else c},{e},"
+                         f"{3 * a - 2 * e + 0.1 * noise:.4f},{b + 0.1 * noise:.4f}")
+        self.write("two.csv", "\n".join(lines) + "\n")
+        self.write("d.csv", "\n".join(line.rpartition(",")[0] for line in lines) + "\n")
+        self.write("all.csv", "a,b,colour,c,e\n2,7,red,,1\n3,8,green,4,2\n")
+        self.write("few.csv", "e,a\n1,2\n2,3\n")
+
+    def test_they_do_not_matter(self):
+        self.run_tool("fit", "d.csv", "--target", "y", "--penalty", "l1",
+                      "--lambda", "0.5", "--quiet")
+        full = self.run_tool("predict", "d.fen", "all.csv")
+        part = self.run_tool("predict", "d.fen", "few.csv")
+        self.assertEqual(full.out, part.out)
+        self.assertEqual(full.err, "")
+        self.assertIn("3 columns that the model does not use are missing", part.err)
+        self.assertEqual(self.run_tool("predict", "d.fen", "few.csv", "--quiet").err, "")
+        note = self.run_tool("predict", "d.fen", "few.csv", "--json").json["note"]
+        self.assertIn("3 columns", note)
+
+    def test_needed_ones_are_named(self):
+        self.run_tool("fit", "d.csv", "--target", "y", "--penalty", "l1",
+                      "--lambda", "0.5", "--quiet")
+        self.write("bad.csv", "a\n1\n")
+        self.refuse("predict", "d.fen", "bad.csv", code=DATA, says=['no column "e"'])
+        self.run_tool("fit", "two.csv", "--target", "y,z", "--penalty", "l1", "--lambda", "0.5",
+                      "--quiet")
+        self.refuse("predict", "two.fen", "few.csv", code=DATA, says=['no column "b"'])
+        self.run_tool("fit", "d.csv", "--target", "y", "--kernel", "linear",
+                      "--quiet")                  # ridge: every column has a coefficient
+        self.refuse("predict", "d.fen", "few.csv", code=DATA, says=['no columns "b", "colour"'])
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
