@@ -117,11 +117,11 @@ class GroupTest(SparseTest):
         both = numpy.column_stack([self.y, self.x[:, 0] - self.y[::-1]])
         data = self.table(both)
         products = 2 * self.x.T @ (both - both.mean(axis=0)) / len(both)
-        most = max(numpy.linalg.norm(products, axis=1)) / 2 ** 0.5
+        most = max(numpy.linalg.norm(products, axis=1))
         for share in [0.3, 0.02]:
             with self.subTest(share=share):
                 problem = Problem(self.x, both, share * most,
-                                  factors=numpy.full(len(self.names), 2 ** 0.5))
+                                  factors=numpy.ones(len(self.names)))
                 self.check(data, problem, "--penalty", "group:targets", "--target", "y0,y1")
 
     # ---- what goes with them --------------------------------------------------------------------
