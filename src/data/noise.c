@@ -87,8 +87,9 @@ fen_status fenp_noise_level(const fenp_sample *sample, int64_t target, int squar
     fen_status status = FEN_OK;
     if (!sample->x)
         return fenp_fail(err, FEN_BAD_CALL,
-                         "the epsilon of auto comes from distances between rows, which sparse "
-                         "columns do not have; write it as a number");
+                         "auto in the place of an epsilon measures the noise by the nearest rows, "
+                         "which are not looked for in sparse files; write a number, as in "
+                         "--loss eps:0.1");
     if (sample->n > ROWS_MAX) status = fenp_sample_part(sample, ROWS_MAX, seed, square, &part, err);
     if (!status) status = level_of(part ? part : sample, target, square, sigma, err);
     fenp_sample_free(part);

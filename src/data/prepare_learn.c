@@ -286,7 +286,14 @@ static fen_status check_memory(const fenp_prep *prep, const fenp_block *block, c
     int64_t bytes = block->by_columns ? fenp_column_bytes(prep, block)
                                       : fenp_bytes(block->rows->n, prep->features, sizeof(double));
     int64_t limit = o->memory_limit_bytes > 0 ? o->memory_limit_bytes : fenp_memory_available();
-    return bytes < 0 || bytes > limit ? fenp_no_memory(err, bytes, "the prepared inputs") : FEN_OK;
+    if (bytes >= 0 && bytes <= limit) return FEN_OK;
+    if (!block->binding.table->start || block->by_columns)
+        return fenp_no_memory(err, bytes, "the prepared inputs");
+    return fenp_fail(err, FEN_MEMORY,
+                     "%lld rows of %lld columns with all their zeros, which this kernel needs, "
+                     "take %.3g GB; raise --memory, or use --penalty l1, elastic or none with "
+                     "--kernel linear, which take sparse rows as they are",
+                     (long long)block->rows->n, (long long)prep->features, (double)bytes / 1e9);
 }
 
 /* A linear model with a penalty on its coefficients takes sparse rows as they are. */

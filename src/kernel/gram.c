@@ -123,8 +123,8 @@ static void plan_close(plan *p) { fenp_arena_close(&p->arena); }
 static int64_t group_blocks(const plan *p, int64_t cols)
 {
     const double block = (double)TILE_ROWS * (double)cols * (16.0 + (double)p->x.cols);
-    const double blocks = GROUP_WORK / (block + 1.0), least = 8.0 * omp_get_max_threads();
-    return (int64_t)fmax(blocks, least);
+    const double blocks = GROUP_WORK / (block + 1.0); /* below 1: rows are very long */
+    return (int64_t)fmax(blocks, (blocks < 1.0 ? 1.0 : 8.0) * omp_get_max_threads());
 }
 
 /* ---- one tile ------------------------------------------------------------------------ */

@@ -9,7 +9,7 @@ import unittest
 
 from tool import ToolTest
 
-USAGE, DATA, FILE, MEMORY = 2, 3, 4, 5
+UNPROVED, USAGE, DATA, FILE, MEMORY = 1, 2, 3, 4, 5
 WIDEST = 1_000_000
 
 
@@ -153,6 +153,18 @@ class ByName(ToolTest):
         self.refuse("fit", "d.svmlight", "--penalty", "l1", "--lambda", "1", "--feature-weights",
                     ",".join(f"x{j}=0" for j in range(1, 31)), code=USAGE,
                     says=["nothing is penalised", "--penalty none"])
+
+    def test_kernels_need_the_zeros(self):
+        text, _ = sparse_rows(60, 100_000, 200, 4)
+        self.write("k.svmlight", text)
+        words = ("fit", "k.svmlight", "--penalty", "l1", "--kernel", "gaussian", "--lambda", "1")
+        self.refuse(*words, "--memory", "5M", code=MEMORY,
+                    says=["60 rows of", "GB", "--memory", "--kernel linear"])
+        self.refuse(*words, "--time-limit", "1e-6", code=UNPROVED, says=["time limit"])
+
+    def test_epsilon_is_not_estimated(self):
+        self.refuse("fit", "d.svmlight", "--penalty", "l1", "--loss", "eps:auto", "--lambda", "1",
+                    code=USAGE, says=["auto", "epsilon", "sparse", "--loss eps:0.1"])
 
     def test_values_that_are_not_finite(self):
         for value, says in (("nan", "not finite"), ("inf", "not finite"), ("1e999", "finite")):
