@@ -9,9 +9,10 @@
  * one leaves F. At the optimum of a face the variable that is worst off joins F. The Cholesky
  * factor of K_FF + D + R is updated: a row is appended when a variable joins, and
  * deleted by Givens rotations when one leaves. Slopes outside F are made anew only at the
- * optimum of a face. R_ii = 1e-11 (K_ii + D_ii) keeps singular K_FF (equal rows) factorable,
+ * optimum of a face. R_ii = ridge (K_ii + D_ii) keeps singular K_FF (equal rows) factorable,
  * whatever the units of the variables; as every step starts from the slopes in force it only
- * slows directions that K hardly feels.
+ * slows directions that K hardly feels. ridge: 1e-9 for kernel matrices, whose nearly singular
+ * directions are noise; 1e-11 for columns, where they may be what is asked for.
  * Special cases. Steps of length 0 (degenerate corners) are possible; the number of pivots is
  * bounded, and pairs (smo.h) lead out of a circle.
  * Cost. About 4 m^2 flops when one leaves, 2 n m more when some join, m = |F|; m^3/3 once. */
@@ -24,8 +25,7 @@
 #include "solver/factor.h"
 
 enum { LOOK_UP = 32 }; /* pivots between two looks at the clock */
-static const double RELATIVE_RHO = 1e-11;
-enum { AT_ONCE = 8 }; /* variables that join together: each costs a share of a pass over K */
+enum { AT_ONCE = 8 };  /* variables that join together: each costs a share of a pass over K */
 
 typedef struct face {
     const fenp_qp *q;
@@ -43,7 +43,7 @@ typedef struct face {
 
 static double rho_of(const face *f, int64_t i)
 {
-    const double own = RELATIVE_RHO * (fabs(f->k[i + i * f->ld]) + f->q->d[i]);
+    const double own = f->ridge * (fabs(f->k[i + i * f->ld]) + f->q->d[i]);
     return own > 0.0 ? own : f->least;
 }
 
@@ -227,11 +227,13 @@ fen_status fenp_pivot(const fenp_qp *q, const double *k, int64_t ld, double tole
                       fen_error *err)
 {
     const int64_t n = q->n;
-    face f = { .q = q, .k = k, .ld = ld, .l = room->factor, .who = room->who };
+    face f = {
+        .q = q, .k = k, .ld = ld, .ridge = room->ridge, .l = room->factor, .who = room->who
+    };
     f.step = room->work, f.ones = f.step + n, f.low = f.ones + n, f.high = f.low + n;
     f.h = f.high + n, f.moved = f.h + n, f.taken = f.moved + n;
     memset(f.moved, 0, (size_t)(2 * n) * sizeof(double));
-    for (int64_t i = 0; i < n; i++) f.least = fmax(f.least, RELATIVE_RHO * fabs(k[i + i * ld]));
+    for (int64_t i = 0; i < n; i++) f.least = fmax(f.least, room->ridge * fabs(k[i + i * ld]));
     int definite;
     *moved = 0;
     fen_status status = factorise(&f, &definite, err);

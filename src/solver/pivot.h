@@ -8,6 +8,7 @@ typedef struct fenp_pivot_room {
     double *factor;            /* n x n                                                 */
     double *work;              /* 7 n                                                   */
     int64_t *who;              /* n                                                     */
+    double ridge;              /* R_ii / (K_ii + D_ii), see pivot.c                     */
 } fenp_pivot_room;
 
 /* Works until the violation is at most tolerance, pivots are used up or the task ends; g goes

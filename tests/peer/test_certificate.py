@@ -198,7 +198,7 @@ class Certificate(Rows):
 
 def refusals(key):
     """Exit codes that will do: places that are none make the file unreadable."""
-    return (1, 3) if key in ("outputs", "support") else (1,)
+    return (1, 3) if key in ("outputs", "support", "deviation") else (1,)
 
 
 class Mutation(Rows):

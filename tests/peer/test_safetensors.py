@@ -123,7 +123,7 @@ class Safetensors(ToolTest):
     def test_selected(self):
         metadata, arrays, _, _ = self.model()
         grid = arrays["selection.grid"]
-        self.assertEqual(grid.shape[1], 5)
+        self.assertEqual(grid.shape[1], 7)
         self.assertTrue(numpy.isnan(grid[:, 4]).all())      # error rates are of classes
         best = grid[numpy.nanargmin(grid[:, 3])]
         self.assertEqual(best[0], float(metadata["gamma"]))
