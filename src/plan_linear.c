@@ -1,8 +1,17 @@
 /* plan_linear.c -- what a fit with a penalty on coefficients would take
  *
  * Memory: the columns (dense features are copied, sparse ones are not; the kernel lasso has n^2
- * numbers), what the solver keeps, and the certificate. Time: every lambda on every fold takes a
- * few passes over the columns, at the speed of memory, and Gram matrices of working sets. */
+ * numbers), what the solver keeps, and the certificate.
+ * Time: every lambda on every fold takes a few passes over the columns, at the speed of memory,
+ * and then, with a working set of m columns (all of them, or half as many as rows),
+ *   square loss    its Gram matrix once, and m exchanges of all pairs on the whole path
+ *   smooth         some Newton steps: n evaluations of the loss and a Gram matrix each
+ *   no penalty     triangular factors, or with more columns than rows eigenvectors of these
+ *   in pieces      some interior points: a system of n rows and m columns each; more columns
+ *                  than rows join in several rounds
+ * Folds run side by side; a path by itself has one thread unless a step is large. Counts are
+ * rounded means over a dozen data sets: a plan is good to a factor of 4 or so. */
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,14 +21,20 @@
 #include "solver/least_squares.h"
 #include "story.h"
 
-enum { PASSES = 3, SLOW = 8 }; /* per lambda; flops of memory in those of a matrix product */
-enum { WORKING = 300 };        /* columns of a working set that is small */
+enum { PASSES = 3, SLOW = 8 };       /* per lambda; flops of memory in those of a matrix product */
+enum { MOST_WORKING = 2000 };        /* columns of a working set                                 */
+enum { STEPS = 8, STEP_ROW = 2000 }; /* Newton: per lambda; flops of a row             */
+enum { POINTS = 25, POINT_ROW = 3500, ROUNDS = 4 }; /* interior: per round, of a row, per lambda */
+enum { SPECTRUM = 25 };           /* flops of eigenvectors, in cubes of the side */
+static const double LARGE = 1e9;  /* flops of a lambda that all threads share                 */
+static const double START = 1e-3; /* seconds before and after                                 */
 
 typedef struct outline {
     fenp_design x;         /* sizes; dense is not looked into          */
     int64_t entries;       /* of the columns                           */
     int64_t lambdas, fits; /* of every output: folds and all rows      */
     int expands, qr;
+    int open; /* gamma of an expansion is to be chosen                 */
     fenp_linear problem;
 } outline;
 
@@ -29,7 +44,11 @@ static outline draw(const fenp_sample *sample, const fenp_settled *settled)
     const fen_loss *loss = fenp_find_loss(o->loss);
     const int none = strcmp(settled->penalty.penalty->name, "none") == 0;
     const int joint = settled->penalty.how && strcmp(settled->penalty.how, "targets") == 0;
-    outline out = { .expands = !fenp_find_kernel(o->kernel)->linear };
+    const fen_kernel *kernel = fenp_find_kernel(o->kernel);
+    outline out = { .expands = !kernel->linear };
+    out.open =
+        out.expands && kernel->uses_gamma && strcmp(o->select, "none") != 0 &&
+        (o->gamma.choice == FEN_AUTO || (o->gamma.choice == FEN_GIVEN && o->gamma.count > 1));
     out.x = (fenp_design){ .n = sample->n,
                            .p = out.expands ? sample->n : sample->p,
                            .copies = joint ? sample->targets : 1,
@@ -42,16 +61,15 @@ static outline draw(const fenp_sample *sample, const fenp_settled *settled)
     return out;
 }
 
-static void name_method(const outline *s, const fenp_settled *settled, fen_plan *plan)
+static const char *engine_of(const outline *s)
 {
-    const int groups = settled->penalty.penalty->parts == FEN_GROUPS;
-    const fen_loss *loss = s->problem.loss;
-    const char *engine = settled->o.engine;
-    if (strcmp(engine, "auto") == 0)
-        engine = s->qr                                          ? "qr"
-                 : !loss->curvature                             ? "interior"
-                 : s->x.dense || fenp_is_square(loss) || groups ? "active-set"
-                                                                : "coordinate";
+    if (strcmp(s->problem.engine, "auto") != 0) return s->problem.engine;
+    return s->qr ? "qr" : !s->problem.loss->curvature ? "interior" : "active-set";
+}
+
+static void name_method(const outline *s, fen_plan *plan)
+{
+    const char *engine = engine_of(s);
     snprintf(plan->method, sizeof plan->method, "%s", engine);
     snprintf(plan->why, sizeof plan->why, "%s%s",
              strcmp(engine, "qr") == 0           ? "triangular factors of the columns"
@@ -63,11 +81,7 @@ static void name_method(const outline *s, const fenp_settled *settled, fen_plan 
 
 static void name_selection(const outline *s, const fen_options *o, fen_plan *plan)
 {
-    const fen_kernel *kernel = fenp_find_kernel(o->kernel);
-    const int open =
-        s->expands && kernel->uses_gamma &&
-        (o->gamma.choice == FEN_AUTO || (o->gamma.choice == FEN_GIVEN && o->gamma.count > 1));
-    const char *gamma = open ? ", gamma by leave-one-out of ridge regression" : "";
+    const char *gamma = s->open ? ", gamma by leave-one-out of ridge regression" : "";
     if (s->lambdas > 1)
         snprintf(plan->selection, sizeof plan->selection, "%s, %lld lambdas on %lld rows%s",
                  o->select, (long long)s->lambdas, (long long)s->x.n, gamma);
@@ -98,14 +112,31 @@ static int64_t bytes_of(const outline *s, int64_t targets)
     return columns < 0 || solver < 0 || answers < 0 ? INT64_MAX / 4 : columns + solver + answers;
 }
 
-static double flops_of(const outline *s, int64_t targets)
+/* Of one lambda, one fit, one output. */
+static double solving_flops(const outline *s)
 {
     const double entries = (double)s->entries, n = (double)s->x.n, p = (double)s->x.p;
-    const double working = p < WORKING ? p : WORKING, fits = (double)(s->fits * targets);
-    if (s->qr) return 2.0 * n * p * p * (n < p ? n / p : 1.0) + 4.0 * entries;
-    return fits * ((double)s->lambdas * PASSES * SLOW * 2.0 * entries +
-                   2.0 * (s->x.dense ? n : entries / (p + 1.0)) * working * working) +
-           (s->expands ? 10.0 * n * n * n : 0.0);
+    const double half = 0.5 * n < MOST_WORKING ? 0.5 * n : MOST_WORKING, m = p < half ? p : half;
+    const double gram = 2.0 * m * m * (s->x.dense ? n : SLOW * entries / (p + 1.0));
+    const double passes = PASSES * SLOW * 2.0 * entries, lambdas = (double)s->lambdas;
+    if (strcmp(engine_of(s), "interior") == 0)
+        return passes +
+               POINTS * (p > n ? ROUNDS : 1) * (POINT_ROW * n + 2.0 * n * m * m); /* dense there */
+    if (fenp_is_square(s->problem.loss)) return passes + (gram + SLOW * 2.0 * m * m * m) / lambdas;
+    return passes + STEPS * (STEP_ROW * n + gram);
+}
+
+static double seconds_of(const outline *s, int64_t targets)
+{
+    const double n = (double)s->x.n, p = (double)s->x.p, rate = fenp_measured_rate();
+    if (s->qr && n < p) return START + (2.0 * n * n * p + SPECTRUM * n * n * n) / rate;
+    if (s->qr) return START + 4.0 * n * p * p / rate;
+    const double each = solving_flops(s), fits = (double)(s->fits * targets);
+    const double threads = omp_get_max_threads();
+    const double at_once = s->fits < threads ? (double)s->fits : threads;
+    const double share = each > LARGE ? 1.0 : at_once / threads; /* of the threads that work */
+    return START + fits * (double)s->lambdas * each / (share * rate) +
+           (s->open ? 10.0 * n * n * n / rate : 0.0);
 }
 
 static const char *advice_of(const outline *s)
@@ -126,9 +157,9 @@ void fenp_plan_linear(const fenp_sample *sample, const fenp_settled *settled, fe
     fen_plan plan = { .rows = sample->n, .features = sample->p, .targets = sample->targets };
     plan.peak_bytes = fenp_memory_resident() + bytes_of(&s, sample->targets);
     plan.limit_bytes = fenp_memory_limit(o);
-    plan.seconds = flops_of(&s, sample->targets) / fenp_measured_rate();
+    plan.seconds = seconds_of(&s, sample->targets);
     plan.fits = plan.peak_bytes <= plan.limit_bytes;
-    name_method(&s, settled, &plan);
+    name_method(&s, &plan);
     name_selection(&s, o, &plan);
     if (!plan.fits) snprintf(plan.advice, sizeof plan.advice, "%s", advice_of(&s));
     *out = plan;

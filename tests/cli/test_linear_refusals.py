@@ -2,13 +2,14 @@
 sentence names the culprit and the remedy."""
 import os
 import random
+import re
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from tool import ToolTest  # noqa: E402
 
-USAGE, DATA, FILES = 2, 3, 4
+USAGE, DATA, FILES, MEMORY = 2, 3, 4, 5
 L1 = ["--penalty", "l1"]
 NONE = ["--penalty", "none"]
 
@@ -135,6 +136,37 @@ class Sentences(Refusals):
                                    code=USAGE)
             self.assertIn("kfold:10", result.err)
             self.assertEqual("loo" in result.err, loo)
+
+
+class Plans(Refusals):
+    def plan(self, *options, data="long.csv"):
+        return self.run_tool("plan", data, "--json", *options).json
+
+    def test_time(self):
+        """Losses in pieces take far longer than squares, folds longer than one lambda. Both are
+        figures of a model, but for the speed of the machine, which a factor of 3 allows for."""
+        square = self.plan(*L1)["seconds"]
+        self.assertGreater(self.plan(*L1, "--loss", "huber:1")["seconds"], 3 * square)
+        pieces = self.plan(*L1, "--loss", "absolute")["seconds"]
+        self.assertGreater(pieces, 10 * square)
+        self.assertGreater(pieces, 30 * self.plan(*L1, "--loss", "absolute", "--lambda",
+                                                  "0.1")["seconds"])
+
+    def test_memory_is_what_a_fit_checks(self):
+        """Also of sparse files, which no penalty makes dense."""
+        source = random.Random(1)
+        self.write("sparse.svm", "".join(
+            f"{source.gauss(0, 1):.4f} {i % 50 + 1}:1 {i % 397 + 60}:2\n" for i in range(400)))
+        for words in (NONE, [*L1, "--lambda", "0.1"]):
+            peak = self.plan(*words, data="sparse.svm")["peak_bytes"]
+            limit = str(int(0.7 * peak))
+            self.assertFalse(self.run_tool("plan", "sparse.svm", "--json", *words, "--memory",
+                                           limit, code=MEMORY).json["fits"])
+            result = self.run_tool("fit", "sparse.svm", "--quiet", *words, "--memory", limit,
+                                   code=MEMORY)
+            needed = int(re.search(r"needs (\d+) MB", result.err).group(1))
+            self.assertLessEqual(abs(needed - peak / 1e6), 3)   # what is resident differs a little
+            self.run_tool("fit", "sparse.svm", "--quiet", *words, "--memory", str(2 * peak))
 
 
 if __name__ == "__main__":
