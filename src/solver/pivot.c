@@ -38,7 +38,7 @@ typedef struct face {
     double *step, *ones; /* m                                                             */
     double *moved;       /* n: what b has gone since g was last made                      */
     double *taken;       /* n: 1 in F                                                     */
-    double least;        /* rho where K has nothing on its diagonal                       */
+    double ridge, least; /* R_ii over K_ii + D_ii; R_ii where those are 0                  */
 } face;
 
 static double rho_of(const face *f, int64_t i)
