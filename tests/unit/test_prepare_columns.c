@@ -118,7 +118,7 @@ static void memory_of_columns(void **state)
     double sigma;
     fen_error err;
     assert_int_equal(fenp_noise_level(l.s, 0, 0, 1, &sigma, &err), FEN_BAD_CALL);
-    assert_non_null(strstr(err.message, "write it as a number"));
+    assert_non_null(strstr(err.message, "write a number"));
     forget(&l);
     o.memory_limit_bytes = 100;
     refused_table(sparse_of(text), &o, FEN_MEMORY, "the prepared inputs", "");
