@@ -48,6 +48,7 @@ static fen_status pick_engine(fenp_linear_state *s, fen_error *err)
     s->pieces = !smooth || strcmp(q->engine, "interior") == 0;
     s->square = fenp_is_square(q->loss) && !s->pieces;
     s->descends = descent;
+    s->forced = wants;
     return FEN_OK;
 }
 
@@ -191,41 +192,45 @@ static fen_status make_way(fenp_linear_state *s, int64_t more, fen_error *err)
     return terms + more < s->pool.size ? start_over(s, 0, err) : FEN_OK;
 }
 
-/* The steepest of those outside with slope > floor lambda a mix, as many as the pool has already
- * (a few at least). *joined: how many. */
-static fen_status invite(fenp_linear_state *s, double lambda, double floor, const double *slope,
-                         int64_t *joined, fen_error *err)
+/* Groups outside with slope > floor lambda a mix, the steepest first; free() them. */
+static fen_status find_steep(const fenp_linear_state *s, double lambda, double floor,
+                             const double *slope, steep **out, int64_t *count, fen_error *err)
 {
     const fenp_groups *g = s->q.groups;
-    steep *found = NULL;
-    int64_t count = 0, room = 0;
-    *joined = 0;
+    int64_t room = 0;
+    *out = NULL, *count = 0;
     for (int64_t i = 0; i < g->count; i++) {
         const double price = lambda * fenp_group_weight(g, i) * s->q.mix;
         if (fenp_pool_has(s, i) || !(slope[i] > floor * price + s->fuzz * s->length[i])) continue;
-        if (count == room) {
+        if (*count == room) {
             room = room > 0 ? 2 * room : 256;
-            steep *larger = fenp_resize(found, room, sizeof *found);
-            if (!larger) {
-                free(found);
-                return fenp_no_memory(err, room * (int64_t)sizeof *found, "the working set");
-            }
-            found = larger;
+            steep *larger = fenp_resize(*out, room, sizeof *larger);
+            if (!larger) return fenp_no_memory(err, fenp_bytes(room, 1, sizeof *larger), "slopes");
+            *out = larger;
         }
-        found[count++] = (steep){ price > 0.0 ? slope[i] / price : slope[i], i };
+        (*out)[(*count)++] = (steep){ price > 0.0 ? slope[i] / price : slope[i], i };
     }
-    if (count > 0) qsort(found, (size_t)count, sizeof *found, by_ratio);
+    if (*count > 0) qsort(*out, (size_t)*count, sizeof **out, by_ratio);
+    return FEN_OK;
+}
+
+/* As many of them as the pool has already (a few at least) join. *joined: how many. */
+static fen_status invite(fenp_linear_state *s, double lambda, double floor, const double *slope,
+                         int64_t *joined, fen_error *err)
+{
+    steep *found;
+    int64_t count;
+    *joined = 0;
+    fen_status status = find_steep(s, lambda, floor, slope, &found, &count, err);
     const int64_t most = s->pool.groups > LEAST_BATCH ? s->pool.groups : LEAST_BATCH;
     if (count > most) count = most;
-    fen_status status = count > 0 ? make_way(s, count, err) : FEN_OK;
-    for (int64_t k = 0; k < count; k++) s->list[k] = found[k].group;
-    if (status == FEN_OK && count > 0) {
-        int64_t *groups = (int64_t *)(void *)found; /* list is needed while they join */
-        for (int64_t k = 0; k < count; k++) groups[k] = s->list[k];
-        status = fenp_pool_add(s, groups, count, err);
-    }
-    free(found);
-    *joined = status == FEN_OK ? count : 0;
+    int64_t *groups = fenp_new(count, sizeof *groups);
+    if (status == FEN_OK && !groups) status = fenp_no_memory(err, count, "the working set");
+    if (status == FEN_OK && count > 0) status = make_way(s, count, err);
+    for (int64_t k = 0; status == FEN_OK && k < count; k++) groups[k] = found[k].group;
+    if (status == FEN_OK && count > 0) status = fenp_pool_add(s, groups, count, err);
+    free(found), free(groups);
+    if (status == FEN_OK) *joined = count;
     return status;
 }
 
@@ -251,7 +256,8 @@ static void judge(fenp_linear_state *s, double lambda, fenp_linear_point *point)
  * where columns are nearly alike: another method takes over. 0: there is none. */
 static int rescue(fenp_linear_state *s, fen_status *status, fen_error *err)
 {
-    if (s->descends && s->pool.size <= GRAM_MOST && s->q.x->n <= ENOUGH_COPIES / s->pool.size) {
+    if (s->forced) return 0;
+    if (s->descends && s->pool.size <= GRAM_MOST && s->q.x->n * s->pool.size <= ENOUGH_COPIES) {
         *status = start_over(s, 0, err);
         s->forced = 1;
         return 1;

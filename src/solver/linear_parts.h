@@ -32,7 +32,7 @@ struct fenp_linear_state {
     int64_t rows, coefs;       /* copies n, copies p                                     */
     int square, whole;         /* whole: all features are in the pool, and H says it all  */
     int descends;              /* coordinate descent instead of a Gram matrix            */
-    int forced;                /* coordinate descent has failed: the Gram matrix stays    */
+    int forced;                /* the method stays: it was asked for, or relieves another  */
     int off_centre;            /* some columns are far from 0 beside their deviation      */
     int pieces;                /* the interior point method: corners, or a Newton that stalled */
     double weight_sum;         /* of one copy                                            */

@@ -293,13 +293,16 @@ static void targets_share_their_features(void **state)
         }
 }
 
+/* Losses in pieces can make it creep: then the interior point method takes over, unless coordinate
+ * descent was asked for. */
 static void coordinate_descent_agrees(void **state)
 {
+    static const char *const losses[] = { "square", "logistic" };
     (void)state;
-    for (int k = 0; k < SMOOTH; k++)
+    for (int k = 0; k < 2; k++)
         for (int sparse = 0; sparse < 2; sparse++)
             for (int bias = 0; bias < 2; bias++) {
-                scene *s = new_scene(smooth[k], 50, 80, 1, 23);
+                scene *s = new_scene(losses[k], 50, 80, 1, 23);
                 s->q.engine = "coordinate", s->q.bias = bias;
                 if (sparse) make_sparse(s);
                 solve_down(s, 1e-7);
