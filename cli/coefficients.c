@@ -2,7 +2,7 @@
  *
  * Those that are not 0, the largest on the scale of the prepared features first, in the units of
  * the file. One target: both scales, and the group where there are groups. Several: a column
- * each. All within 79 characters. */
+ * each. All within 79 characters but for long names of groups, which stand last. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -59,8 +59,9 @@ static const char *fitted(const char *name, int width, char *out, size_t size)
         snprintf(out, size, "%s", name);
     else { /* the end tells levels of one column apart; no character is cut in two */
         size_t head = (room - 2) / 2, tail = length - (room - 2 - head);
-        while (head > 0 && ((unsigned char)name[head] & 0xC0) == 0x80) head--;
         while (((unsigned char)name[tail] & 0xC0) == 0x80) tail++;
+        if (head > 1 && name[tail - 1] == ' ') tail--, head--; /* ".. = level", not "..= level" */
+        while (head > 0 && ((unsigned char)name[head] & 0xC0) == 0x80) head--;
         snprintf(out, size, "%.*s..%s", (int)head, name, name + tail);
     }
     return out;
@@ -91,7 +92,6 @@ enum { NAME = 26, NUMBER = 13 };
 static void print_one(const listing *l, const json_t *model, size_t shown)
 {
     const int range = strcmp(json_text_at(model, "scale"), "range") == 0;
-    char group[256];
     printf("%-*s%-*s %*s", LABEL_WIDTH, "Coefficients", NAME, "", NUMBER, "value");
     if (l->scaled) printf(" %*s", NUMBER, range ? "over range" : "standardised");
     printf("%s\n", l->groups ? "  group" : "");
@@ -100,7 +100,7 @@ static void print_one(const listing *l, const json_t *model, size_t shown)
         print_name(json_text_at(json, "name"), NAME);
         printf(" %*.6g", NUMBER, json_at_target(json, "value", 0));
         if (l->scaled) printf(" %*.6g", NUMBER, json_at_target(json, "standardised", 0));
-        if (l->groups) printf("  %s", fitted(json_text_at(json, "group"), 10, group, sizeof group));
+        if (l->groups) printf("  %s", json_text_at(json, "group"));
         printf("%s\n", aliased_mark(json));
     }
     print_name("(intercept)", NAME);
