@@ -108,13 +108,32 @@ static int64_t count_targets(const json_t *path)
     return count;
 }
 
+/* Features that are 0 or 1 go by such names, and keep their scale. */
+static int has_indicators(const json_t *path)
+{
+    const json_t *names = json_object_get(path, "features");
+    size_t i = 0;
+    for (; i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        if (name && (strstr(name, " = ") || strstr(name, " is missing"))) break;
+    }
+    return i < json_array_size(names);
+}
+
+static const char *curves_of(const json_t *path)
+{
+    if (strcmp(json_text_at(path, "kernel"), "linear") != 0) return "coefficients of the rows";
+    return has_indicators(path) ? "coefficients of the scaled features (0/1 features unscaled)"
+                                : "coefficients of the scaled features";
+}
+
 int figure_read(figure *f, const json_t *path)
 {
     const json_t *points = points_of(path);
     const int by_power = strcmp(json_text_at(path, "over"), "power") == 0;
     const char *key = by_power ? "power" : "lambda";
     *f = (figure){ .x_name = key,
-                   .y_name = "coefficients of the scaled features",
+                   .y_name = curves_of(path),
                    .logarithmic = !by_power,
                    .exact = strcmp(json_text_at(path, "solution"), "breakpoints") == 0,
                    .mark = json_at(path, "selected"),

@@ -1,17 +1,18 @@
 /* plot.c -- curves as SVG
  *
  * One panel for every target: a frame, a line for every coefficient, the number of terms above,
- * names at the right end of the largest ones, moved apart where they would overlap. Numbers
- * have two decimals of a pixel; nothing but the curves decides what is written. */
+ * names at the right end of the largest ones, moved apart where they would overlap; the margin
+ * there is as wide as they are. Colours that come again are dashed. Numbers have two decimals of
+ * a pixel; nothing but the curves decides what is written. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "plot.h"
 
-enum { WIDTH = 860, PANEL = 460, LEFT = 76, RIGHT = 170, TOP = 62, BOTTOM = 58 };
-enum { MOST_LINES = 400, MOST_NAMES = 16, NAME_HEIGHT = 14, NAME_LENGTH = 24, TITLE_LENGTH = 48 };
-
-static const double SMALLEST_NAMED = 0.03; /* of the largest coefficient */
+enum { FRAME = 614, PANEL = 460, LEFT = 76, TOP = 62, BOTTOM = 58, END = LEFT + FRAME };
+enum { MOST_LINES = 400, MOST_NAMES = 12, NAME_HEIGHT = 14, NAME_LENGTH = 60, TITLE_LENGTH = 36 };
+enum { CHARACTER = 7, LEAST_RIGHT = 130 }; /* pixels: a wide one; room for "n more not labelled" */
 
 /* Dark enough on white, and told apart by most eyes. */
 static const char *const colours[] = { "#1f5fa8", "#c8501e", "#2e7d4f", "#8a3f9e", "#b08a00",
@@ -26,9 +27,10 @@ typedef struct panel {
     double x0, x1;  /* at its left and right end: x or log10 x */
     double y0, y1;  /* at its lower and upper end */
     int64_t *order; /* lines, the largest first */
+    int64_t moving; /* of them: those that are not 0 everywhere */
 } panel;
 
-static double frame_width(void) { return WIDTH - LEFT - RIGHT; }
+static double frame_width(void) { return FRAME; }
 static double frame_height(void) { return PANEL - TOP - BOTTOM; }
 static double coordinate(const figure *f, double x) { return f->logarithmic ? log10(x) : x; }
 
@@ -99,7 +101,7 @@ static void put_y_axis(const panel *p)
     char text[32];
     for (double k = ceil(p->y0 / step); k * step <= p->y1; k += 1.0) {
         const double y = down(p, k * step);
-        put_line(p, LEFT, y, WIDTH - RIGHT, y, k == 0.0 ? "stroke=\"#888\"" : "stroke=\"#e4e4e4\"");
+        put_line(p, LEFT, y, END, y, k == 0.0 ? "stroke=\"#888\"" : "stroke=\"#e4e4e4\"");
         snprintf(text, sizeof text, "%.6g", k == 0.0 ? 0.0 : k * step);
         put_text(p, LEFT - 7, y + 4, "end", "#333", text);
     }
@@ -148,16 +150,15 @@ static void put_x_axis(const panel *p)
         put_terms(p, x);
     }
     put_text(p, LEFT + 0.5 * frame_width(), bottom + 40, "middle", "#333", p->f->x_name);
-    put_words(p, LEFT, p->top - 42, "start", "#333", p->f->y_name, TITLE_LENGTH);
-    if (!isnan(p->c->terms[0]))
-        put_text(p, WIDTH - RIGHT + 8, p->top - 7, "start", "#333", "terms");
-    put_words(p, WIDTH - RIGHT, p->top - 42, "end", "#000", p->c->title, TITLE_LENGTH);
+    put_words(p, LEFT, p->top - 42, "start", "#333", p->f->y_name, NAME_LENGTH);
+    if (!isnan(p->c->terms[0])) put_text(p, END + 8, p->top - 7, "start", "#333", "terms");
+    put_words(p, END, p->top - 42, "end", "#000", p->c->title, TITLE_LENGTH);
 }
 
 static void put_mark(const panel *p)
 {
     const double x = isnan(p->f->mark) ? NAN : across(p, p->f->mark);
-    if (!(x >= LEFT - 1 && x <= WIDTH - RIGHT + 1)) return;
+    if (!(x >= LEFT - 1 && x <= END + 1)) return;
     put_line(p, x, p->top, x, p->top + frame_height(), "stroke=\"#333\" stroke-dasharray=\"5 4\"");
     put_text(p, x, p->top - 21, "middle", "#333", "selected"); /* where no curve comes */
 }
@@ -166,14 +167,21 @@ static void put_mark(const panel *p)
 
 static const char *colour_of(int64_t rank) { return colours[rank % COLOURS]; }
 
+static const char *dashes_of(int64_t rank)
+{
+    static const char *const dashes[] = { "", " stroke-dasharray=\"7 3\"",
+                                          " stroke-dasharray=\"2 3\"" };
+    return dashes[rank < 2 * COLOURS ? rank / COLOURS : 2];
+}
+
 static void put_curves(const panel *p)
 {
     const int64_t points = p->c->points;
     const int64_t shown = p->c->lines < MOST_LINES ? p->c->lines : MOST_LINES;
     for (int64_t rank = shown - 1; rank >= 0; rank--) { /* the largest on top */
         const double *y = p->c->y + p->order[rank] * points;
-        fprintf(p->out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" points=\"",
-                colour_of(rank));
+        fprintf(p->out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\"%s points=\"",
+                colour_of(rank), dashes_of(rank));
         for (int64_t k = 0; k < points; k++)
             fprintf(p->out, "%s%.2f,%.2f", k ? " " : "", across(p, p->c->x[k]), down(p, y[k]));
         fputs("\"/>\n", p->out);
@@ -197,22 +205,21 @@ static void put_names(const panel *p)
 {
     label names[MOST_NAMES];
     const curves *c = p->c;
+    const int count = (int)(p->moving < MOST_NAMES ? p->moving : MOST_NAMES);
     const double bottom = p->top + frame_height() + 8;
-    double least = 0.0;
-    int count = 0;
-    for (; count < MOST_NAMES && count < c->lines; count++) {
-        const double last = c->y[(p->order[count] + 1) * c->points - 1];
-        if (count == 0) least = SMALLEST_NAMED * fabs(last);
-        if (fabs(last) < least) break;
-        names[count] = (label){ down(p, last) + 4, count };
-    }
+    char more[48];
+    for (int i = 0; i < count; i++)
+        names[i] = (label){ down(p, c->y[(p->order[i] + 1) * c->points - 1]) + 4, i };
     qsort(names, (size_t)count, sizeof *names, by_height);
     for (int i = 1; i < count; i++) names[i].y = fmax(names[i].y, names[i - 1].y + NAME_HEIGHT);
     for (int i = count - 1; i >= 0; i--)
         names[i].y = fmin(names[i].y, i == count - 1 ? bottom : names[i + 1].y - NAME_HEIGHT);
     for (int i = 0; i < count; i++)
-        put_text(p, WIDTH - RIGHT + 8, names[i].y, "start", colour_of(names[i].rank),
-                 p->c->name[p->order[names[i].rank]]);
+        put_text(p, END + 8, names[i].y, "start", colour_of(names[i].rank),
+                 c->name[p->order[names[i].rank]]);
+    if (count == p->moving) return;
+    snprintf(more, sizeof more, "%" PRId64 " more not labelled", p->moving - count);
+    put_text(p, END + 8, bottom + 32, "start", "#333", more);
 }
 
 /* ---- panels ----------------------------------------------------------------------------------- */
@@ -269,6 +276,7 @@ static void put_panel(const figure *f, int64_t i, FILE *out)
     panel p = { .f = f, .c = &f->of[i], .out = out, .top = TOP + (double)i * PANEL };
     p.order = rank_lines(p.c);
     if (!p.order) return;
+    while (p.moving < p.c->lines && largest(p.c, p.order[p.moving]) > 0.0) p.moving++;
     find_ranges(&p);
     put_y_axis(&p);
     put_x_axis(&p);
@@ -282,15 +290,39 @@ static void put_panel(const figure *f, int64_t i, FILE *out)
     free(p.order);
 }
 
+/* In characters, not bytes, as far as they are written. */
+static int name_width(const char *name)
+{
+    int count = 0;
+    for (; *name; name++) count += ((unsigned char)*name & 0xc0) != 0x80;
+    return CHARACTER * (count > NAME_LENGTH ? NAME_LENGTH + 1 : count);
+}
+
+/* Of the names that any panel writes. */
+static int right_margin(const figure *f)
+{
+    int most = LEAST_RIGHT;
+    for (int64_t i = 0; i < f->count; i++) {
+        const curves *c = &f->of[i];
+        int64_t *order = c->points > 0 ? rank_lines(c) : NULL;
+        for (int64_t k = 0; order && k < c->lines && k < MOST_NAMES; k++) {
+            const int width = name_width(c->name[order[k]]) + 16;
+            if (width > most) most = width;
+        }
+        free(order);
+    }
+    return most;
+}
+
 void plot(const figure *f, FILE *out)
 {
-    const int height = (int)f->count * PANEL;
+    const int height = (int)f->count * PANEL, width = END + right_margin(f);
     fprintf(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
         "font-family=\"sans-serif\" font-size=\"12\">\n"
         "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-        WIDTH, height, WIDTH, height);
+        width, height, width, height);
     for (int64_t i = 0; i < f->count; i++)
         if (f->of[i].points > 0) put_panel(f, i, out);
     fputs("</svg>\n", out);
