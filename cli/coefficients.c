@@ -158,6 +158,6 @@ void report_coefficients(const json_t *model)
     if (l.count > shown)
         report("", "and %zu smaller ones: fenchel info MODEL --json has all", l.count - shown);
     if (l.targets == 1) report_sign(model);
-    if (any_aliased(&l, shown)) report("", "* the columns before it say the same");
+    if (any_aliased(&l, shown)) report("", "* spanned by columns that stand before it in the file");
     free(l.at);
 }

@@ -159,7 +159,7 @@ class PenaltyReports(Reports):
         self.assertIn(f"Rank         {found['rank']} of {found['columns']} columns", text)
         flat = " ".join(text.split())
         self.assertRegex(text, r"\n +twin .* \*\n")
-        self.assertIn("* the columns before it say the same", text)
+        self.assertIn("* spanned by columns that stand before it in the file", text)
         self.assertIn("columns that earlier ones span: ", flat)
         self.assertIn("any coefficients is at least the dual value", flat)
         self.assert_table(text, found)
