@@ -186,6 +186,24 @@ static void report_rules(const json_t *model, const fen_options *o)
                strstr(choices(model), "given") ? " or by rules" : "");
 }
 
+/* What the rule of one standard error started from, in the unit in which it compares. */
+static void report_least(const json_t *model, const grid *g)
+{
+    const json_t *points = json_object_get(model, "grid"), *least = NULL;
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *p = json_array_get(points, i);
+        const double score = json_at(p, "score");
+        if (isfinite(score) && (!least || score < json_at(least, "score"))) least = p;
+    }
+    const double terms = json_at(least, "terms");
+    char also[48] = "";
+    if (isnan(json_at(least, "standard_error"))) return;
+    if (!isnan(terms)) snprintf(also, sizeof also, " (%.0f term%s)", terms, terms == 1 ? "" : "s");
+    report("", "best mean %s %.5g +- %.3g%s, at lambda %.3g%s", g->square ? "square" : "loss",
+           json_at(least, "score"), json_at(least, "standard_error"),
+           strstr(g->kind, "relative") ? " (relative)" : "", json_at(least, "lambda"), also);
+}
+
 void report_choice(const json_t *model, const fen_options *o)
 {
     grid g;
@@ -201,6 +219,7 @@ void report_choice(const json_t *model, const fen_options *o)
         report("Chosen", "%sthe best of %" PRId64 " by %s%s%s",
                wide ? "the largest lambda within one standard error of " : "", g.scored, g.kind,
                g.unit, on);
+        if (wide) report_least(model, &g);
         choice_table(&g);
         if (o && grid_ends(&g, o, ends, sizeof ends)) report("", "note: %s", ends);
     }
@@ -397,26 +416,49 @@ static const char *r2_words(double loss, double null, char out[32])
     return out;
 }
 
+static int is_scored(const json_t *model)
+{
+    return target_count(model) == 1 && isfinite(json_at(model, "score")) && !is_criterion(model);
+}
+
+static const char *part_words(const json_t *model)
+{
+    return json_at(model, "score_rows") < json_at(model, "n") ? " on a part of the rows" : "";
+}
+
+static void report_rmse(const json_t *model, const char *label, const char *name, int64_t t)
+{
+    const double loss = json_at_target(model, "mean_loss", t), score = json_at(model, "score");
+    const double null = json_at_target(model, "null", t);
+    char r2[2][32];
+    r2_words(loss, null, r2[0]);
+    if (is_scored(model))
+        report(label, "RMSE %.5g training%s, %.5g %s%s%s", sqrt(loss), r2[0], sqrt(score),
+               score_words(model), r2_words(score, null, r2[1]), part_words(model));
+    else
+        report(label, "%sRMSE %.5g training%s", name, sqrt(loss), r2[0]);
+}
+
+/* Nothing where a row lies outside a hard tube. */
+static void report_loss(const json_t *model, const char *label, const char *name, int64_t t)
+{
+    const double loss = json_at_target(model, "mean_loss", t);
+    if (isnan(loss)) return;
+    if (is_scored(model))
+        report(label, "mean loss %.5g training, %.5g %s%s", loss, json_at(model, "score"),
+               score_words(model), part_words(model));
+    else
+        report(label, "%smean loss %.5g training", name, loss);
+}
+
 void report_error(const json_t *model)
 {
-    double score = json_at(model, "score");
+    const int square = strcmp(json_text_at(model, "loss"), "square") == 0;
     report_decisions(model);
     if (strcmp(json_text_at(model, "task"), "regression") != 0) return;
-    if (strcmp(json_text_at(model, "loss"), "square") != 0) return;
     for (int64_t t = 0; t < targets_shown(model); t++) {
-        const double loss = json_at_target(model, "mean_loss", t);
-        const double null = json_at_target(model, "null", t);
-        const char *label = t == 0 ? "Error" : "";
-        char r2[2][32];
-        if (target_count(model) > 1)
-            report(label, "%s: RMSE %.5g training%s", target_name(model, t), sqrt(loss),
-                   r2_words(loss, null, r2[0]));
-        else if (isfinite(score) && !is_criterion(model))
-            report(
-                label, "RMSE %.5g training%s, %.5g %s%s%s", sqrt(loss), r2_words(loss, null, r2[0]),
-                sqrt(score), score_words(model), r2_words(score, null, r2[1]),
-                json_at(model, "score_rows") < json_at(model, "n") ? " on a part of the rows" : "");
-        else
-            report(label, "RMSE %.5g training%s", sqrt(loss), r2_words(loss, null, r2[0]));
+        char name[128] = "";
+        if (target_count(model) > 1) snprintf(name, sizeof name, "%.100s: ", target_name(model, t));
+        (square ? report_rmse : report_loss)(model, t == 0 ? "Error" : "", name, t);
     }
 }
