@@ -69,7 +69,7 @@ static void print_target(const json_t *json, const span *s, int named)
         print_point(point_at(s, i), score[0] && i == s->best ? '>' : ' ', square);
 }
 
-static void print_path(const json_t *json)
+static void print_path(const json_t *json, int advice)
 {
     const json_t *points = json_object_get(json, "points");
     char gamma[32] = "";
@@ -82,12 +82,15 @@ static void print_path(const json_t *json)
         from = s.to;
     }
     const int square = strcmp(json_text_at(json, "loss"), "square") == 0;
-    print_wrapped(stdout, "",
-                  square ? "lambda2: the ridge penalty with the same solution; > the least RMSE by "
-                           "leave-one-out or GCV; -o writes the solutions as well"
-                         : "lambda2: the penalty of power 2 with the same solution; support: rows "
-                           "with a coefficient; > the least held-out loss, where --select kfold:K "
-                           "asks for it; -o writes the solutions as well");
+    char text[512];
+    snprintf(text, sizeof text, "%s%s",
+             square ? "lambda2: the ridge penalty with the same solution; > the least RMSE by "
+                      "leave-one-out or GCV"
+                    : "lambda2: the penalty of power 2 with the same solution; support: rows "
+                      "with a coefficient; > the least held-out loss, where --select kfold:K "
+                      "asks for it",
+             advice ? "; -o writes the solutions as well" : "");
+    print_wrapped(stdout, "", text);
 }
 
 /* ---- as CSV ------------------------------------------------------------------------------ */
@@ -173,6 +176,19 @@ static int write_plot(const json_t *json, const char *path)
 
 static int is_dash(const char *path) { return path && strcmp(path, "-") == 0; }
 
+static void say_written(const request *r)
+{
+    if (r->output || r->plot)
+        printf("%s%s%s written\n", r->output ? r->output : "", r->output && r->plot ? " and " : "",
+               r->plot ? r->plot : "");
+}
+
+static void print_answer(const request *r, const json_t *json)
+{
+    (has_steps(json) ? print_steps : print_path)(json, !r->output && !r->plot);
+    say_written(r);
+}
+
 static int answer(const request *r, const char *text)
 {
     if (r->json && !r->output && !r->plot) return puts(text) < 0 ? EXIT_FILE : EXIT_DONE;
@@ -184,7 +200,7 @@ static int answer(const request *r, const char *text)
     if (code == EXIT_DONE && r->json && !to_stdout)
         code = json_print(json_incref(json));
     else if (code == EXIT_DONE && !to_stdout)
-        (has_steps(json) ? print_steps : print_path)(json);
+        print_answer(r, json);
     json_decref(json);
     return code;
 }

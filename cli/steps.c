@@ -69,20 +69,21 @@ static void print_heading(const json_t *path, const columns *c)
     puts("  enters (+), leaves (-)");
 }
 
-static void print_note(const json_t *path, const columns *c)
+static void print_note(const json_t *path, const columns *c, int advice)
 {
     char text[512];
     const int exact = strcmp(json_text_at(path, "solution"), "breakpoints") == 0;
-    snprintf(text, sizeof text,
-             "%s%s-o FILE.csv writes every coefficient in the units of the file, "
-             "--plot FILE.svg draws them",
-             exact ? "breakpoints of the exact path: terms are those just below lambda; "
-                   : "shown: where coefficients come or go, of all lambdas solved; ",
-             isnan(c->selected) ? "" : "> what fit would take; ");
+    snprintf(text, sizeof text, "%s%s%s",
+             exact ? "breakpoints of the exact path: terms are those just below lambda"
+                   : "shown: where coefficients come or go, of all lambdas solved",
+             isnan(c->selected) ? "" : "; > what fit would take",
+             advice ? "; -o FILE.csv writes every coefficient in the units of the file, "
+                      "--plot FILE.svg draws them"
+                    : "");
     print_wrapped(stdout, "", text);
 }
 
-void print_steps(const json_t *path)
+void print_steps(const json_t *path, int advice)
 {
     const json_t *points = json_object_get(path, "points");
     const size_t count = json_array_size(points);
@@ -106,7 +107,7 @@ void print_steps(const json_t *path)
         }
         if (is_worth_a_line(step, &c, begins || ends)) print_step(step, &c);
     }
-    print_note(path, &c);
+    print_note(path, &c, advice);
 }
 
 /* ---- as CSV ------------------------------------------------------------------------------- */

@@ -3,6 +3,6 @@
 #define STEPS_H
 #include "cli.h"
 
-void print_steps(const json_t *path);
+void print_steps(const json_t *path, int advice /* on the files that could be written */);
 void write_steps(const json_t *path, FILE *out);
 #endif
