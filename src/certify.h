@@ -65,7 +65,7 @@ fenp_matrix fenp_matrix_of(const fen_model *m, const fenp_sample *sample, const 
 fen_status  fenp_matrix_scores(const fenp_matrix *x, const double *beta, double *f,
                                fen_error *err);
 /* g = X'u */
-fen_status  fenp_matrix_products(const fenp_matrix *x, const double *u, double *g,
+fen_status  fenp_matrix_products(const fenp_matrix *x, const long double *u, double *g,
                                  fen_error *err);
 /* Column j; j = p: ones. */
 fen_status  fenp_matrix_column(const fenp_matrix *x, int64_t j, double *out, fen_error *err);
@@ -77,15 +77,21 @@ fen_status  fenp_matrix_span(const fenp_matrix *x, const double *w, const int64_
                              int64_t count, double *basis, int64_t *rank, fen_error *err);
 
 /* ---- certify_project.c ---- */
-/* u, moved inside the boxes to where it is orthogonal to the columns listed (count of them; p:
- * ones); left: what remains of |x_j'u|. *within: no more than rounding errors. */
-fen_status fenp_claim_project(const fenp_claim *c, const fenp_matrix *x, const int64_t *columns,
-                              int64_t count, double *u, double *left, int *within,
-                              fen_error *err);
+typedef struct fenp_columns {
+    const int64_t *which;      /* p: ones                                               */
+    int64_t count, must;       /* the first `must` are constraints, the others wishes   */
+    const double *wanted;      /* count: x_j'u, 0 for constraints; NULL: 0, all must    */
+} fenp_columns;
+/* u, moved inside the boxes to where it is orthogonal to columns (count <= n + 1 where there are
+ * wishes); left: what remains of |x_j'u|, of constraints. *within: no more than
+ * fenp_claim_rounding of it. */
+fen_status fenp_claim_project(const fenp_claim *c, const fenp_matrix *x, const fenp_columns *to,
+                              long double *u, double *left, int *within, fen_error *err);
 
-/* What rounding may make of x_j'u: u_i is a difference of numbers of the size of others, so that
- * its own is no measure (one that must be 0 is nothing but rounding). */
-double     fenp_claim_rounding(const fenp_claim *c, const double *u, const double *column);
+/* 2^-53 sum |x_i u_i|: by how much x'u changes when each x_i moves by the rounding error of a
+ * double. So much counts as 0: D is then a bound for data that agree with the file to the last
+ * digit. Nothing more can count as rounding: what coefficients of any size make of it is open. */
+double     fenp_claim_rounding(const long double *u, const double *column, int64_t n);
 
 /* ---- certify_linear.c: fenp_certify for penalties on coefficients ---- */
 fen_status fenp_certify_linear(const fen_model *model, const fenp_sample *sample,

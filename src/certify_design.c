@@ -4,8 +4,8 @@
  *     other kernels                K_ij = k(x_i, x_j), symmetric, recomputed in tiles
  *
  * Method: the loops of the definition. Zero coefficients cost nothing.
- * Accuracy: sums of the sample's own columns run in long double, so that they are exact to half
- *   a rounding of the result; those of kernels in double (kernel/gram.h).
+ * Accuracy: sums run in long double, so that they are exact to half a rounding of the result; but
+ *   for scores of kernels, which are sums of doubles (kernel/gram.h).
  * Cost: one pass over the matrix each. Every number is one thread's: any number of threads
  *   gives the same. */
 #include <stdlib.h>
@@ -77,40 +77,64 @@ fen_status fenp_matrix_scores(const fenp_matrix *x, const double *beta, double *
 /* ---- products with columns --------------------------------------------------------------- */
 
 /* Columns from .. from + width - 1: the rows are read in the order they lie in. */
-static void strip_products(const fenp_matrix *x, const double *u, int64_t from, int64_t width,
+static void strip_products(const fenp_matrix *x, const long double *u, int64_t from, int64_t width,
                            double *g)
 {
     long double sum[STRIP] = { 0.0L };
     for (int64_t i = 0; i < x->n; i++) {
         const double *row = x->sample->x + i * x->p + from;
-        if (u[i] == 0.0) continue;
-        for (int64_t j = 0; j < width; j++) sum[j] += (long double)row[j] * u[i];
+        if (u[i] == 0.0L) continue;
+        for (int64_t j = 0; j < width; j++) sum[j] += row[j] * u[i];
     }
     for (int64_t j = 0; j < width; j++) g[from + j] = (double)sum[j];
 }
 
-static void dense_products(const fenp_matrix *x, const double *u, double *g)
+static void dense_products(const fenp_matrix *x, const long double *u, double *g)
 {
 #pragma omp parallel for schedule(static) if (x->n * x->p > LITTLE)
     for (int64_t from = 0; from < x->p; from += STRIP)
         strip_products(x, u, from, x->p - from < STRIP ? x->p - from : STRIP, g);
 }
 
-static void sparse_products(const fenp_matrix *x, const double *u, double *g)
+static void sparse_products(const fenp_matrix *x, const long double *u, double *g)
 {
     const fenp_sample *s = x->sample;
 #pragma omp parallel for schedule(dynamic, 1024) if (s->start[x->p] > LITTLE)
     for (int64_t j = 0; j < x->p; j++) {
         long double sum = 0.0L;
-        for (int64_t k = s->start[j]; k < s->start[j + 1]; k++)
-            sum += (long double)s->value[k] * u[s->row[k]];
+        for (int64_t k = s->start[j]; k < s->start[j + 1]; k++) sum += s->value[k] * u[s->row[k]];
         g[j] = (double)sum;
     }
 }
 
-fen_status fenp_matrix_products(const fenp_matrix *x, const double *u, double *g, fen_error *err)
+/* The kernel matrix is symmetric: rows for columns. */
+static fen_status kernel_products(const fenp_matrix *x, const long double *u, double *g,
+                                  fen_error *err)
 {
-    if (x->kernel) return kernel_times(x, u, g, err);
+    const fen_view all = fenp_sample_inputs(x->sample);
+    double *tile = fenp_new(x->n, STRIP * sizeof *tile), *row[STRIP];
+    fen_status status =
+        tile ? FEN_OK : fenp_no_memory(err, fenp_bytes(x->n, STRIP, sizeof *tile), "kernel rows");
+    for (int k = 0; k < STRIP && tile; k++) row[k] = tile + k * x->n;
+    for (int64_t from = 0; status == FEN_OK && from < x->n; from += STRIP) {
+        const int64_t count = x->n - from < STRIP ? x->n - from : STRIP;
+        const fen_view some = { x->sample->x + from * x->sample->p, count, all.cols, all.stride };
+        status = fenp_gram_rows(x->kernel, some, all, row, err);
+        if (status == FEN_OK) status = fenp_task_at(x->task, (double)from / (double)x->n, err);
+        for (int64_t k = 0; status == FEN_OK && k < count; k++) {
+            long double sum = 0.0L;
+            for (int64_t i = 0; i < x->n; i++) sum += row[k][i] * u[i];
+            g[from + k] = (double)sum;
+        }
+    }
+    free(tile);
+    return status;
+}
+
+fen_status fenp_matrix_products(const fenp_matrix *x, const long double *u, double *g,
+                                fen_error *err)
+{
+    if (x->kernel) return kernel_products(x, u, g, err);
     if (x->sample->x)
         dense_products(x, u, g);
     else

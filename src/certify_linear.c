@@ -12,10 +12,16 @@
  * D <= least possible P <= P whoever computed beta and u; nothing here knows a solver. u is
  * made feasible first: orthogonal to the columns without a penalty (certify_project.c), then
  * shrunk by the t in [0, 1] with the largest D(t u), where conjugates are infinite beyond a
- * bound (l1, groups) no further than ||x_g'u|| <= lambda a_g allows.
- * Special cases: u = 0 is always feasible and stands in for a u that is not. What rounding
- *   leaves of x_j'u, or puts ||x_g'u|| above its bound by, is taken off D, times |beta_j|.
- * Accuracy: sums run in long double.
+ * bound (l1, groups) no further than ||x_g'u|| <= lambda a_g allows. Where that proves nothing,
+ * x_j'u of the coefficients that are not 0 is first made what their penalty wants, if a QR of
+ * their columns can be afforded: at a tiny lambda the rounding errors of a stored u are many times
+ * lambda.
+ * Special cases: u = 0 is always feasible and stands in for a u that is not.
+ * Accuracy: u and sums of it are long double. Weak duality knows no rounding: if x_j'u is not 0 but
+ *   1e-10, coefficients of 1e10 may be better than D by 1. So the only errors let pass in x_j'u are
+ *   those that inputs have anyway: 2^-53 sum_i |x_ij u_i| (see fenp_claim_rounding). What D bounds
+ *   then is the objective of inputs X~ that agree with X to the last digit; there P of the model
+ *   is another one by sum_j |beta_j| times what was let pass (to first order), and D loses that.
  * Cost: one product with X and one with X', and QR of the columns without a penalty. */
 #include <math.h>
 #include <stdlib.h>
@@ -32,17 +38,19 @@ typedef struct claim {
     fenp_matrix x;
     int64_t copies, n, p;
     fenp_claim *one;         /* copies                                                       */
-    double *w, *f, *u;       /* copies x n                                                   */
+    double *w, *f;           /* copies x n                                                   */
+    long double *u;          /* likewise: feasible                                           */
     double *z;               /* likewise: u / w, inside the boxes                            */
     double *beta, *g;        /* copies x p: coefficients, X'u                                */
     double *pull;            /* groups: ||x_g'u||, of its positive part where beta >= 0      */
-    int64_t *columns;        /* p + 1 that u must be orthogonal to                           */
+    int64_t *columns;        /* p + 1 that u must be orthogonal to, and then others          */
     double *left;            /* of them: |x_j'u|                                             */
+    double *wanted;          /* of all of them: x_j'u as it should be                        */
     double *column;          /* n, work                                                      */
-    double remainder;        /* sum of |beta_j x_j'u| over them, and of |beta_g| times what
-                           ||x_g'u|| is above a bound by rounding                       */
+    double remainder;        /* sum of |beta_j| times what was let pass in x_j'u             */
     double strongest, noise; /* largest ||x_g'u|| under a penalty, and its rounding   */
     int feasible;            /* u is; else u = 0 is meant                                    */
+    int refined;             /* x_j'u follows from beta where beta_j is not 0                */
     const double *dual;      /* copies x n: u as stored                                      */
 } claim;
 
@@ -119,7 +127,7 @@ static int64_t list_columns(const claim *c, int64_t k)
 static fen_status rounding_of(const claim *c, int64_t k, int64_t j, double *out, fen_error *err)
 {
     const fen_status status = fenp_matrix_column(&c->x, j, c->column, err);
-    *out = status == FEN_OK ? fenp_claim_rounding(&c->one[k], c->u + k * c->n, c->column) : 0.0;
+    *out = status == FEN_OK ? fenp_claim_rounding(c->u + k * c->n, c->column, c->n) : 0.0;
     return status;
 }
 
@@ -142,18 +150,45 @@ static fen_status add_columns(claim *c, int64_t k, int64_t *count, fen_error *er
     return status;
 }
 
+/* What the penalty makes of x_j'u, beta_j not 0 in a group with a penalty; else 0. */
+static double slope_of(const claim *c, int64_t g, int64_t j)
+{
+    const fen_model *m = c->m;
+    const double weight = weight_of(m, g), beta = c->beta[j];
+    if (weight == 0.0 || beta == 0.0) return 0.0;
+    return m->lambda * weight *
+           (m->mix * (beta / norm_of(&m->groups, g, c->beta, 0)) + (1.0 - m->mix) * beta);
+}
+
+/* Those of copy k are wishes: columns from count on. Returns how many there are then. */
+static int64_t add_wishes(claim *c, int64_t k, int64_t count)
+{
+    const fenp_groups *groups = &c->m->groups;
+    for (int64_t j = 0; j < count; j++) c->wanted[j] = 0.0;
+    for (int64_t g = 0; c->refined && g < groups->count; g++)
+        for (int64_t i = 0; i < size_of(groups, g); i++) {
+            const int64_t at = member_of(groups, g, i), j = at - k * c->p;
+            const double slope = j >= 0 && j < c->p ? slope_of(c, g, at) : 0.0;
+            if (slope != 0.0) c->columns[count] = j, c->wanted[count++] = slope;
+        }
+    return count;
+}
+
 /* u and g = X'u of copy k. */
 static fen_status make_feasible(claim *c, int64_t k, fen_error *err)
 {
-    double *u = c->u + k * c->n, *g = c->g + k * c->p;
+    long double *u = c->u + k * c->n;
+    double *g = c->g + k * c->p;
     const double *beta = c->beta + k * c->p;
     int64_t count = list_columns(c, k), before = -1;
     int within = 0;
     fen_status status = FEN_OK;
     for (int64_t i = 0; i < c->n; i++) u[i] = c->dual[k * c->n + i];
     for (int round = 0; status == FEN_OK && round < ROUNDS && before < count; round++) {
+        const fenp_columns to = { c->columns, add_wishes(c, k, count), count,
+                                  c->refined ? c->wanted : NULL };
         before = count;
-        status = fenp_claim_project(&c->one[k], &c->x, c->columns, count, u, c->left, &within, err);
+        status = fenp_claim_project(&c->one[k], &c->x, &to, u, c->left, &within, err);
         if (status == FEN_OK) status = fenp_matrix_products(&c->x, u, g, err);
         if (status == FEN_OK && c->m->nonnegative) status = add_columns(c, k, &count, err);
     }
@@ -173,7 +208,7 @@ static void find_slopes(claim *c)
             double low, high, *z = &c->z[k * c->n + i];
             const double w = c->w[k * c->n + i];
             fenp_claim_box(&c->one[k], i, &low, &high);
-            *z = w > 0.0 ? fmin(fmax(c->u[k * c->n + i] / w, low), high) : 0.0;
+            *z = w > 0.0 ? fmin(fmax((double)(c->u[k * c->n + i] / w), low), high) : 0.0;
         }
 }
 
@@ -196,24 +231,29 @@ static double dual_value(const void *state, double t)
     return (double)sum;
 }
 
-/* Of ||x_g'u||. */
-static fen_status group_rounding(const claim *c, int64_t g, double *out, fen_error *err)
+/* What rounding errors of X are in ||x_g'u||, and the least that it may be for them. */
+typedef struct slack {
+    double noise, least;
+} slack;
+
+static fen_status find_slack(const claim *c, int64_t g, slack *out, fen_error *err)
 {
     const fenp_groups *groups = &c->m->groups;
     fen_status status = FEN_OK;
-    long double square = 0.0L;
+    long double noise = 0.0L, least = 0.0L;
     for (int64_t i = 0; status == FEN_OK && i < size_of(groups, g); i++) {
         const int64_t j = member_of(groups, g, i);
         double rounding;
         status = rounding_of(c, j / c->p, j % c->p, &rounding, err);
-        square += (long double)rounding * rounding;
+        const double kept = c->m->nonnegative ? c->g[j] - rounding : fabs(c->g[j]) - rounding;
+        noise += (long double)rounding * rounding;
+        if (kept > 0.0) least += (long double)kept * kept;
     }
-    *out = (double)sqrtl(square);
+    *out = (slack){ (double)sqrtl(noise), (double)sqrtl(least) };
     return status;
 }
 
-/* ||x_g'u||. What is above its bound by rounding is put on it: where lambda is tiny beside u,
- * shrinking u for the sake of rounding errors would shrink D to nothing. */
+/* ||x_g'u||, less what may be let pass where there is a bound and it is above. */
 static fen_status find_pulls(claim *c, fen_error *err)
 {
     const fen_model *m = c->m;
@@ -221,15 +261,15 @@ static fen_status find_pulls(claim *c, fen_error *err)
     c->noise = c->strongest = 0.0;
     for (int64_t g = 0; status == FEN_OK && g < m->groups.count; g++) {
         const double weight = weight_of(m, g), pull = norm_of(&m->groups, g, c->g, m->nonnegative);
-        const double above = is_bounded(m) ? pull - m->lambda * weight : 0.0;
-        double rounding = 0.0;
+        const double bound = is_bounded(m) ? m->lambda * weight : INFINITY;
+        slack of = { 0.0, 0.0 };
         c->pull[g] = pull;
-        if (weight == 0.0 || (pull <= c->strongest && above <= 0.0)) continue;
-        status = group_rounding(c, g, &rounding, err);
-        if (pull > c->strongest) c->strongest = pull, c->noise = rounding;
-        if (above <= 0.0 || above > rounding) continue;
-        c->remainder += above * norm_of(&m->groups, g, c->beta, 0);
-        c->pull[g] = m->lambda * weight;
+        if (weight == 0.0 || (pull <= c->strongest && pull <= bound)) continue;
+        status = find_slack(c, g, &of, err);
+        if (pull > c->strongest) c->strongest = pull, c->noise = of.noise;
+        if (pull <= bound) continue;
+        c->pull[g] = fmin(fmax(bound, of.least), pull);
+        c->remainder += (pull - c->pull[g]) * norm_of(&m->groups, g, c->beta, 0);
     }
     return status;
 }
@@ -274,14 +314,14 @@ static double group_distance(const claim *c, int64_t g, double step)
 }
 
 /* The largest of them over the largest ||beta_g||; the step makes the largest x_g'u as long, but
- * its rounding errors no longer than 1e-7 of that. */
+ * a hundred of its rounding errors no longer than 1e-7 of that: solvers know u to some. */
 static double mismatch(const claim *c)
 {
     const fen_model *m = c->m;
     double largest = 0.0, worst = 0.0;
     for (int64_t g = 0; g < m->groups.count; g++)
         largest = fmax(largest, norm_of(&m->groups, g, c->beta, 0));
-    const double unit = largest > 0.0 ? largest : 1.0, pull = fmax(c->strongest, 1e7 * c->noise);
+    const double unit = largest > 0.0 ? largest : 1.0, pull = fmax(c->strongest, 1e9 * c->noise);
     for (int64_t g = 0; pull > 0.0 && g < m->groups.count; g++)
         worst = fmax(worst, group_distance(c, g, unit / pull));
     return worst / unit;
@@ -349,15 +389,17 @@ static int open_claim(claim *c)
     c->pull = fenp_new(c->m->groups.count, sizeof *c->pull);
     c->columns = fenp_new(c->p + 1, sizeof *c->columns);
     c->left = fenp_new(c->p + 1, sizeof *c->left);
+    c->wanted = fenp_new(c->p + 1, sizeof *c->wanted);
     c->column = fenp_new(c->n, sizeof *c->column);
     return c->one && c->w && c->f && c->u && c->z && c->beta && c->g && c->pull && c->columns &&
-           c->left && c->column;
+           c->left && c->wanted && c->column;
 }
 
 static void close_claim(claim *c)
 {
     free(c->one), free(c->w), free(c->f), free(c->u), free(c->z);
-    free(c->beta), free(c->g), free(c->pull), free(c->columns), free(c->left), free(c->column);
+    free(c->beta), free(c->g), free(c->pull), free(c->columns), free(c->left), free(c->wanted);
+    free(c->column);
 }
 
 /* Coefficients of target t: weights, or terms where the columns are rows. */
@@ -370,23 +412,55 @@ static void lay_out_coefficients(const claim *c, int64_t t, double *beta)
     for (int64_t j = 0; j < count; j++) beta[m->terms && m->support ? m->support[j] : j] = from[j];
 }
 
-/* Targets first .. first + copies - 1. */
-static fen_status certify_block(claim *c, int64_t first, fen_error *err)
+/* Targets first .. first + copies - 1: all but u. */
+static fen_status open_block(claim *c, int64_t first, fen_error *err)
 {
     fen_status status = FEN_OK;
-    c->feasible = 1, c->remainder = 0.0;
     c->dual = c->m->dual + first * c->n;
     for (int64_t k = 0; k < c->copies; k++) {
         c->one[k] = fenp_claim_of(c->m, c->x.sample, first + k, 0.0, c->w + k * c->n);
         c->one[k].f = c->f + k * c->n, c->one[k].z = c->z + k * c->n;
         lay_out_coefficients(c, first + k, c->beta + k * c->p);
     }
-    for (int64_t k = 0; status == FEN_OK && k < c->copies; k++) status = make_feasible(c, k, err);
     for (int64_t k = 0; status == FEN_OK && k < c->copies; k++)
         status = fenp_matrix_scores(&c->x, c->beta + k * c->p, c->f + k * c->n, err);
+    return status;
+}
+
+static fen_status find_dual(claim *c, int refined, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    c->feasible = 1, c->remainder = 0.0, c->refined = refined;
+    for (int64_t k = 0; status == FEN_OK && k < c->copies; k++) status = make_feasible(c, k, err);
     if (status == FEN_OK) status = find_pulls(c, err);
     if (status == FEN_OK) find_slopes(c);
     return status;
+}
+
+/* A QR factorisation of the columns with coefficients: none too many and not dear. */
+static int can_refine(claim *c)
+{
+    c->refined = 1;
+    for (int64_t k = 0; k < c->copies; k++) {
+        const double count = (double)add_wishes(c, k, list_columns(c, k)), n = (double)c->n;
+        if (count > n + 1.0 || count * count * n > 1e9) return 0;
+    }
+    return c->feasible;
+}
+
+static fen_status certify_block(claim *c, int64_t first, fen_certificate *out, fen_error *err)
+{
+    fen_status status = open_block(c, first, err);
+    if (status == FEN_OK) status = find_dual(c, 0, err);
+    if (status != FEN_OK) return status;
+    *out = judge(c);
+    if (out->verdict == FEN_VERDICT_OPTIMAL || !can_refine(c)) return FEN_OK;
+    status = find_dual(c, 1, err);
+    if (status != FEN_OK) return status;
+    const fen_certificate other = judge(c);
+    const double stored = out->stationarity; /* that of u as stored */
+    if (other.dual > out->dual) *out = other, out->stationarity = stored;
+    return FEN_OK;
 }
 
 fen_status fenp_certify_linear(const fen_model *m, const fenp_sample *sample, fen_certificate *out,
@@ -400,8 +474,7 @@ fen_status fenp_certify_linear(const fen_model *m, const fenp_sample *sample, fe
             : fenp_no_memory(err, fenp_bytes(c.copies, 4 * c.n + 2 * c.p, sizeof(double)),
                              "the certificate");
     for (int64_t first = 0; status == FEN_OK && first < m->targets; first += c.copies) {
-        status = certify_block(&c, first, err);
-        if (status == FEN_OK) out[first] = judge(&c);
+        status = certify_block(&c, first, &out[first], err);
         for (int64_t k = c.copies - 1; status == FEN_OK && k >= 0; k--)
             out[first + k] = share_of(&c, k, out[first]);
     }

@@ -261,6 +261,37 @@ class Scale(Rows):
                     self.assertTrue(self.verify("scaled.csv")["holds"])
 
 
+class Alike(PeerTest):
+    """Two columns, the second differs from the first by k * small, k = y: coefficients (-1, 1) / small
+    meet all labels. Without them, slopes of both columns are 0 but for some 20 roundings."""
+
+    def check(self, big, small, unit, options, penalty):
+        k = numpy.array([sign * size for size in range(1, 9) for _ in (1, -1) for sign in (1, -1)])
+        z = numpy.array([side for _ in range(8) for side in (1, 1, -1, -1)])
+        x = numpy.column_stack([z * big, z * big + k * small])
+        self.assertTrue((x[:, 1] - x[:, 0] == k * small).all())
+        self.save("alike.csv", [x, unit * k], ["x0", "x1", "y"])
+        words = ["--scale", "none", "--task", "regression", *options]
+        code = self.code_of("fit", "alike.csv", "-o", "m.fen", *words)
+        fit, least = self.fit("alike.csv", *words, code=code), penalty * unit * 2 / small
+        # inputs are what they are but for their rounding: at most 1/32 of small; sums in long
+        # double end at 2^-64 of big
+        self.assertLessEqual(fit["dual"], 1.04 * least + 2.0 ** -60 * big / small * fit["null"])
+        self.assertEqual(self.code_of("verify", "m.fen", "alike.csv"), code)
+        if fit["primal"] > 1.1 * least:
+            self.assertEqual((code, fit["verdict"]), (1, "stalled"))
+
+    def test_bounds(self):
+        for big, small in ((2.0 ** 26, 2.0 ** -24), (2.0 ** 26, 2.0 ** -16), (1.0, 2.0 ** -48)):
+            for unit in (1.0, 2.0 ** 27, 2.0 ** -27):
+                for loss in ("square", "absolute", f"huber:{unit!r}"):
+                    with self.subTest(big=big, small=small, unit=unit, loss=loss):
+                        self.check(big, small, unit, ["--penalty", "none", "--loss", loss], 0.0)
+                        penalty = 1e-3 * small * (unit if loss != "absolute" else 1.0)
+                        self.check(big, small, unit, ["--penalty", "l1", "--loss", loss,
+                                                      "--lambda", repr(penalty)], penalty)
+
+
 class Mutation(Rows):
     """Zeros become 1e-3, everything else grows by a thousandth."""
 

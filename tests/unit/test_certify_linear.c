@@ -5,6 +5,7 @@
  *     the design is bent such that X beta and X'u are what they must be: every loss and penalty
  *   weak duality across models: the dual value of any vector is below the primal value of any
  *     coefficients; dense, sparse, kernels, rows of weight 0
+ *   columns alike to the last digits: a bound for coefficients of any size, not for small ones
  *   one row, one column, labels of any size, a u that nothing can be made of */
 #include <math.h>
 #include <setjmp.h>
@@ -308,7 +309,7 @@ static void draw_pairs(plot *p, uint64_t stream)
 /* Weights with sum w z = 0 (an optimum with a bias) and sum 1; the last row has none. */
 static void draw_weights(plot *p, uint64_t stream)
 {
-    double up = 0.0, down = 0.0, sum = 0.0, *w = p->sample->w;
+    long double up = 0.0L, down = 0.0L, sum = 0.0L, w[N];
     for (int64_t i = 0; i < N; i++) {
         w[i] = i == N - 1 ? 0.0 : 1.5 + draw(stream, i);
         up += w[i] * fmax(p->z[i], 0.0), down += w[i] * fmax(-p->z[i], 0.0);
@@ -316,7 +317,10 @@ static void draw_weights(plot *p, uint64_t stream)
     for (int64_t i = 0; i < N; i++)
         if (p->bias && p->z[i] > 0.0) w[i] *= down / up;
     for (int64_t i = 0; i < N; i++) sum += w[i];
-    for (int64_t i = 0; i < N; i++) w[i] /= sum, p->model->dual[i] = w[i] * p->z[i];
+    for (int64_t i = 0; i < N; i++) {
+        p->sample->w[i] = (double)(w[i] / sum);
+        p->model->dual[i] = p->sample->w[i] * p->z[i];
+    }
 }
 
 /* Coefficients 0, 1, 2, 5 are not 0; 5 has no penalty. Groups: 0 1 2 | 3 4 | 5 | 6. */
@@ -350,23 +354,25 @@ static void draw_coefficients(plot *p, uint64_t stream)
     }
 }
 
-/* X = anything + a beta' + u c', such that X beta = wanted (signs) and X'u = lambda pull. */
+/* X = anything + a beta' + u c', such that X beta = wanted (signs) and X'u = lambda pull, but for
+ * the rounding of X to doubles: that much is let pass. */
 static void bend_design(plot *p, const double *wanted, uint64_t stream)
 {
     const double *beta = p->model->weights, *u = p->model->dual;
-    double *x = p->sample->x, beta2 = 0.0, u2 = 0.0;
+    double *x = p->sample->x, beta2 = 0.0;
+    long double u2 = 0.0L;
     for (int64_t i = 0; i < N * P; i++) x[i] = draw(stream, i);
     for (int64_t j = 0; j < P; j++) beta2 += beta[j] * beta[j];
-    for (int64_t i = 0; i < N; i++) u2 += u[i] * u[i];
+    for (int64_t i = 0; i < N; i++) u2 += (long double)u[i] * u[i];
     for (int64_t i = 0; wanted && i < N; i++) {
         double off = wanted[i];
         for (int64_t j = 0; j < P; j++) off -= x[i * P + j] * beta[j];
         for (int64_t j = 0; j < P; j++) x[i * P + j] += off * beta[j] / beta2;
     }
     for (int64_t j = 0; j < P; j++) {
-        double off = p->model->lambda * p->pull[j];
-        for (int64_t i = 0; i < N; i++) off -= x[i * P + j] * u[i];
-        for (int64_t i = 0; i < N; i++) x[i * P + j] += off * u[i] / u2;
+        long double off = p->model->lambda * p->pull[j];
+        for (int64_t i = 0; i < N; i++) off -= (long double)x[i * P + j] * u[i];
+        for (int64_t i = 0; i < N; i++) x[i * P + j] = (double)(x[i * P + j] + off * u[i] / u2);
     }
 }
 
@@ -686,6 +692,65 @@ static void test_column_of_one_row(void **unused)
     }
 }
 
+/* ---- columns alike to the last digits ---------------------------------------------------- */
+
+/* Two columns, one k times `small` besides the other, k = y: coefficients -+1/small meet every
+ * label. u of the coefficients 0 is orthogonal to both but for some 20 roundings. */
+static fenp_sample *alike(double big, double small, double unit)
+{
+    fenp_sample *s = make_sample(32, 2, 1);
+    for (int64_t i = 0; i < 32; i++) {
+        const double size = 1.0 + (double)(i / 4), k = i % 2 ? -size : size;
+        const double z = i / 2 % 2 ? -1.0 : 1.0;
+        s->x[2 * i] = z * big, s->x[2 * i + 1] = z * big + k * small;
+        assert_true(s->x[2 * i + 1] - s->x[2 * i] == k * small);
+        s->y[i] = unit * k;
+    }
+    return s;
+}
+
+/* u = w times minus the slope at 0 */
+static void check_alike(const char *loss, const char *penalty, double big, double small,
+                        double unit)
+{
+    fenp_sample *s = alike(big, small, unit);
+    fen_model *m = make_model(s, penalty, 1.0, 0.0, 1);
+    fen_certificate zero, steep;
+    m->loss = fenp_find_loss(loss), m->output[0].par = unit;
+    if (strcmp(penalty, "l1") == 0)
+        m->lambda = 1e-3 * small * (strcmp(loss, "absolute") == 0 ? 1.0 : unit);
+    for (int64_t i = 0; i < 32; i++) {
+        double low, high;
+        m->loss->slopes(s->y[i], 0.0, &m->output[0].par, &low, &high);
+        m->dual[i] = -low / 32.0;
+    }
+    certify(m, s, &zero);
+    m->weights[0] = -unit / small, m->weights[1] = unit / small;
+    certify(m, s, &steep);
+    assert_true(steep.mean_loss == 0.0 && steep.primal < 0.1 * zero.primal);
+    /* a rounding of big is at most 1/32 of small; sums in long double end at 2^-64 of big */
+    if (!(zero.dual <= 1.04 * steep.primal + 0x1p-60 * big / small * zero.primal))
+        fail_msg("%s, %s: bound %g, objective %g", loss, penalty, zero.dual, steep.primal);
+    assert_int_equal(zero.verdict, FEN_VERDICT_STALLED);
+    fen_model_free(m);
+    fenp_sample_free(s);
+}
+
+static void test_columns_alike(void **unused)
+{
+    (void)unused;
+    const double sizes[][2] = {
+        { 0x1p26, 0x1p-24 }, { 0x1p26, 0x1p-20 }, { 0x1p20, 0x1p-20 }, { 1.0, 0x1p-48 }
+    };
+    const char *const losses[] = { "square", "absolute", "huber" };
+    for (int k = 0; k < 4; k++)
+        for (int l = 0; l < 3; l++)
+            for (double unit = 0x1p-27; unit < 0x1p28; unit *= 0x1p27) {
+                check_alike(losses[l], "l1", sizes[k][0], sizes[k][1], unit);
+                check_alike(losses[l], "none", sizes[k][0], sizes[k][1], unit);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -694,6 +759,7 @@ int main(void)
         cmocka_unit_test(test_weak_duality),      cmocka_unit_test(test_kernel_matrix),
         cmocka_unit_test(test_one_row),           cmocka_unit_test(test_interpolation),
         cmocka_unit_test(test_dependent_columns), cmocka_unit_test(test_column_of_one_row),
+        cmocka_unit_test(test_columns_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
