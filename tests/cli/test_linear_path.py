@@ -151,6 +151,30 @@ class PathTest(tool.ToolTest):
         out = self.run_tool("path", "data.csv", "--penalty", "l1", "--plot", "-").out
         self.assertTrue(out.startswith("<svg") and out.endswith("</svg>\n"))
 
+    def test_labels_of_plots(self):
+        """Twelve names at most, all within the picture; what it does not say is said."""
+        long = "a column with quite a long name \u00e9\u00e9\u00e9"
+        self.write("data.csv", table().replace("x0", long, 1))
+        words = ("--plot", "p.svg")
+        said = self.run_tool("path", "data.csv", "--penalty", "l1", "-o", "p.csv", *words).out
+        self.assertTrue(said.endswith("\np.csv and p.svg written\n"))
+        self.assertNotIn("FILE.svg", said)
+        svg = xml.dom.minidom.parse(self.path("p.svg"))
+        texts = {t.firstChild.data: t for t in svg.getElementsByTagName("text") if t.firstChild}
+        room = float(svg.documentElement.getAttribute("width")) - float(texts[long].getAttribute("x"))
+        self.assertGreater(room, 6 * len(long))         # pixels of a character of size 12
+        self.assertTrue(all(f"x{j}" in texts for j in range(1, 8)))
+        self.assertIn("coefficients of the scaled features", texts)
+        self.run_tool("path", "data.csv", "--penalty", "l1", "--kernel", "gaussian", "--gamma", "0.1",
+                      *words)
+        svg = xml.dom.minidom.parse(self.path("p.svg"))
+        texts = [t.firstChild.data for t in svg.getElementsByTagName("text") if t.firstChild]
+        lines = svg.getElementsByTagName("polyline")
+        self.assertEqual(sum(word.startswith("row ") for word in texts), 12)
+        self.assertIn(f"{len(lines) - 12} more not labelled", texts)
+        self.assertIn("coefficients of the rows", texts)
+        self.assertEqual(sum(not line.getAttribute("stroke-dasharray") for line in lines), 10)
+
     def test_plot_of_breakpoints(self):
         """Linear in lambda between breakpoints: curves over its logarithm. The counts above are those
         of the breakpoint before."""

@@ -239,6 +239,18 @@ class PenaltyReports(Reports):
                 self.assertAlmostEqual(float(chosen) / found["lambda"], 1, 3)
                 self.assertEqual("held out" in text, "fold" in words)
 
+    def test_one_standard_error_and_other_losses(self):
+        for loss, word in (("square", "square"), ("absolute", "loss")):
+            text = self.text("fit", "plain.csv", "--penalty", "l1", "--select", "1se:4", "--loss", loss)
+            found = self.run_tool("info", "plain.fen", "--json").json
+            least = min(found["grid"], key=lambda point: point["score"])
+            self.assertIn(f"best mean {word} {least['score']:.5g} +- {least['standard_error']:.3g}, "
+                          f"at lambda {least['lambda']:.3g} ({least['terms']} term", text)
+        self.assertIn(f"Error        mean loss {found['mean_loss']:.5g} training, "
+                      f"{found['score']:.5g} held out\n", text)
+        said = self.run_tool("fit", "plain.csv", "--penalty", "l1", "--select", "1se", code=2).err
+        self.assertIn("did you mean 1se:10?", said)
+
     def test_kernel_lasso(self):
         text = self.text("fit", "plain.csv", "--penalty", "l1", "--kernel", "gaussian", "--gamma",
                          "0.05", "--lambda", "0.1")
