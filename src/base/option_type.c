@@ -141,8 +141,8 @@ static fen_status refuse_choice(const fenp_option *r, const choices *c, const ch
         return fenp_fail(err, FEN_BAD_CALL, "--%s \"%s\" is unknown; did you mean %s?",
                          r->shown.name, text, near);
     if (near && strncmp(near, text, strlen(near) - 1) == 0 && !text[strlen(near) - 1])
-        return fenp_fail(err, FEN_BAD_CALL, "--%s \"%s\" lacks a number; did you mean %s10?",
-                         r->shown.name, text, near);
+        return fenp_fail(err, FEN_BAD_CALL, "--%s \"%s\" lacks a number; did you mean %s%d?",
+                         r->shown.name, text, near, r->high > 1000 ? 1000 : 10);
     char known[320] = "";
     const char *letter = r->high > 0 ? strchr(r->shown.argument, ':') + 1 : ""; /* K of kfold:K */
     size_t used = 0;
