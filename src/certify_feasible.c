@@ -13,11 +13,16 @@
  *   has its half of nu W; then sum w z = 0 as well.
  * Special cases: labels that can just pay nu leave one z, the far ends; those that cannot (a
  *   class of less weight than half of nu W) none, and the answer is not a number.
- * Accuracy: sums in long double; what is left of sum w z is rounding of its terms. */
+ * Accuracy: sums in long double. D is a bound for sum u = 0 alone, whatever b is: a sum that is not
+ *   0 to the rounding of its terms (a unit in the last place of the weights makes it 0) is shifted
+ *   again, and u is 0 where that does not help. Likewise nu is paid to a unit in the last place of
+ *   nu and of the weights: two of them for labels that can just pay it. */
 #include <float.h>
 #include <math.h>
 
 #include "certify.h"
+
+enum { ROUNDS = 4 };
 
 void fenp_claim_box(const fenp_claim *c, int64_t i, double *low, double *high)
 {
@@ -51,7 +56,7 @@ static long double sum_at(const fenp_claim *c, const double *z, double s, long d
 static double find_shift(const fenp_claim *c, const double *z)
 {
     long double size, sum = sum_at(c, z, 0.0, &size);
-    if (fabsl(sum) <= DBL_EPSILON * size) return 0.0;
+    if (fabsl(sum) <= 0.25 * DBL_EPSILON * size) return 0.0;
     const double side = sum > 0.0L ? 1.0 : -1.0;
     double near = 0.0, far = (double)fmaxl(fabsl(sum), DBL_MIN);
     for (int step = 0; step < 2100 && isfinite(far); step++, far *= 2.0)
@@ -83,7 +88,7 @@ static void shrink_to_price(const fenp_claim *c, double *z)
     for (int64_t i = 0; i < c->n; i++)
         if (c->w[i] > 0.0) cost += (long double)c->w[i] * cost_of(c, i, z[i]);
     if (cost <= c->price) return;
-    const double factor = (double)(c->price / cost);
+    const double factor = (double)(c->price / cost) * (1.0 - 2.0 * DBL_EPSILON);
     for (int64_t i = 0; i < c->n; i++) z[i] *= factor;
 }
 
@@ -105,7 +110,7 @@ static void earn_price(const fenp_claim *c, double side, double *z)
         now -= (long double)c->w[i] * cost_of(c, i, z[i]);
         most -= (long double)c->w[i] * cost_of(c, i, far_end(c, i));
     }
-    const long double rounding = 64.0L * DBL_EPSILON * wanted;
+    const long double rounding = 2.0L * DBL_EPSILON * wanted;
     const int all = most <= wanted + rounding, stretch = now < wanted;
     const double share = stretch ? (double)((wanted - now) / (most - now)) : (double)(wanted / now);
     for (int64_t i = 0; i < c->n; i++) {
@@ -132,9 +137,23 @@ static void make_feasible(const fenp_claim *c, double *z)
     if (c->free_par) shrink_to_price(c, z);
 }
 
+/* Shifts of numbers that are large beside what is left of them are coarse: not at once. */
+static int is_balanced(const fenp_claim *c, const double *u)
+{
+    long double sum = 0.0L, size = 0.0L;
+    if (!c->bias || (c->free_par && c->price < 0.0)) return 1;
+    for (int64_t i = 0; i < c->n; i++) sum += u[i], size += fabs(u[i]);
+    return fabsl(sum) <= DBL_EPSILON * size;
+}
+
 void fenp_claim_feasible(const fenp_claim *c, const double *u, double *out)
 {
-    for (int64_t i = 0; i < c->n; i++) out[i] = c->w[i] > 0.0 ? u[i] / c->w[i] : 0.0;
-    make_feasible(c, out);
-    for (int64_t i = 0; i < c->n; i++) out[i] *= c->w[i];
+    const double *from = u;
+    for (int round = 0; round < ROUNDS; round++, from = out) {
+        for (int64_t i = 0; i < c->n; i++) out[i] = c->w[i] > 0.0 ? from[i] / c->w[i] : 0.0;
+        make_feasible(c, out);
+        for (int64_t i = 0; i < c->n; i++) out[i] *= c->w[i];
+        if (is_balanced(c, out)) return;
+    }
+    for (int64_t i = 0; i < c->n; i++) out[i] = 0.0;
 }

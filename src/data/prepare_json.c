@@ -150,13 +150,17 @@ static fen_status read_input(const json_t *json, const fenp_prep *prep, fenp_inp
     return FEN_OK;
 }
 
+static int is_scaling(const char *name)
+{
+    return name && (!strcmp(name, "standard") || !strcmp(name, "range") || !strcmp(name, "none"));
+}
+
 static fen_status read_names(const json_t *json, const json_t *targets, fenp_prep *prep,
                              fen_error *err)
 {
     const json_t *weights = json_object_get(json, "weights");
     const char *scaling = json_string_value(json_object_get(json, "scaling"));
-    if (!scaling || strlen(scaling) >= sizeof prep->scaling)
-        return damaged("it does not say how inputs were scaled", err);
+    if (!is_scaling(scaling)) return damaged("it does not say how inputs were scaled", err);
     strcpy(prep->scaling, scaling);
     fen_status status = read_flag(json, "sparse", &prep->sparse, err);
     if (status == FEN_OK) status = read_flag(json, "precomputed", &prep->precomputed, err);

@@ -306,6 +306,7 @@ static void hostile_json(void **state)
         "\"x\"",
         "{\"targets\": [], \"inputs\": [{\"name\": \"a\"}]}",
         "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": []}",
+        "{\"scaling\": \"stand[rd\", \"targets\": [\"y\"], \"inputs\": [{\"name\": \"a\"}]}",
         "{\"targets\": \"y\", \"inputs\": [{\"name\": \"a\"}]}",
         "{\"scaling\": \"none\", \"targets\": [\"y\"], \"inputs\": {\"name\": \"a\"}}",
         "{\"targets\": [1], \"inputs\": [{\"name\": \"a\"}]}",
