@@ -4,6 +4,10 @@
  *             minus the conjugates; with the square loss s may be less where that is better
  *   mix < 1   unscaled: (||x_g'u|| - l)_+^2 / (2 d) of every group comes off
  *
+ * Let pass in x_j'u is 2^-53 ||x_j|| ||u||, the rounding of X itself: D is a bound for inputs that
+ * agree with X to the last digit, where P is another one by that times |beta_j|. Certificates judge
+ * for themselves (src/certify_linear.c).
+ *
  * Whole (square loss, all products by the Gram matrix): no row is touched,
  *     loss = V + 1/2 beta'(g - a),   sum w r y = V - 1/2 a'beta,   V = sum w y^2
  * unless that would cancel: a loss below 1e-5 V is summed over the rows. */
@@ -118,7 +122,7 @@ static double steepest(const fenp_linear_state *s)
     return most;
 }
 
-/* What the slopes that were let pass may cost D. */
+/* What P is off by in inputs for which the slopes that were let pass are none. */
 static double cost_of_fuzz(const fenp_linear_state *s)
 {
     const fenp_pool *p = &s->pool;
@@ -154,7 +158,7 @@ void fenp_linear_measure(fenp_linear_state *s)
     } else {
         for (int64_t i = 0; i < s->rows; i++) sum += s->u[i] * s->u[i];
     }
-    s->fuzz = 64.0 * DBL_EPSILON * sqrt(fmax(sum, 0.0));
+    s->fuzz = 0.5 * DBL_EPSILON * sqrt(fmax(sum, 0.0));
 }
 
 double fenp_linear_penalty(const fenp_linear_state *s)
