@@ -16,7 +16,7 @@
  * Special cases: an intercept alone that cannot be had this way (all u_i at ends) is had by a
  *   common shift inside the boxes (certify_feasible.c). Columns that want a u_i of exactly 0 (the
  *   indicator of one row) get it: where nothing else helps, u_i that are but rounding errors of
- *   others become 0. More columns than rows: projected away from what they span
+ *   others become 0, and likewise the ends of their boxes. More columns than rows: projected away from what they span
  *   (certify_span.c), then from the columns that are off most.
  *   No columns: u is cut into its boxes.
  * Accuracy: u counts as orthogonal to x_j only if |x_j'u| <= 2^-53 sum_i |x_ij u_i|: then
@@ -155,15 +155,25 @@ static void step(desk *d, long double *u)
         if (d->room[i] > 0.0) u[i] -= (long double)d->room[i] * d->v[k++];
 }
 
-/* u_i that are nothing but rounding errors of others. */
+/* u_i that are nothing but rounding errors of others become 0, those that are no further from an
+ * end of their box go there. */
 static void snap(desk *d, long double *u)
 {
+    const fenp_claim *c = d->c;
     long double largest = 0.0L;
     for (int64_t i = 0; i < d->n; i++)
-        if (d->c->w[i] > 0.0) largest = fmaxl(largest, fabsl(u[i] / d->c->w[i]));
-    for (int64_t i = 0; i < d->n; i++)
-        if (u[i] != 0.0L && fabsl(u[i]) <= SMALL * largest * d->c->w[i])
+        if (c->w[i] > 0.0) largest = fmaxl(largest, fabsl(u[i] / c->w[i]));
+    for (int64_t i = 0; i < d->n; i++) {
+        const long double small = SMALL * largest * c->w[i];
+        double low, high;
+        fenp_claim_box(c, i, &low, &high);
+        if (u[i] != 0.0L && fabsl(u[i]) <= small)
             u[i] = 0.0L, d->room[i] = -1.0;
+        else if (c->w[i] * (long double)high - u[i] <= small)
+            u[i] = c->w[i] * (long double)high;
+        else if (u[i] - c->w[i] * (long double)low <= small)
+            u[i] = c->w[i] * (long double)low;
+    }
 }
 
 /* Returns whether all constraints hold; those that do before do after. */
