@@ -133,7 +133,7 @@ static double seconds_of(const outline *s, int64_t targets)
     if (s->qr) return START + 4.0 * n * p * p / rate;
     const double each = solving_flops(s), fits = (double)(s->fits * targets);
     const double threads = omp_get_max_threads();
-    const double at_once = s->fits < threads ? (double)s->fits : threads;
+    const double at_once = (double)s->fits < threads ? (double)s->fits : threads;
     const double share = each > LARGE ? 1.0 : at_once / threads; /* of the threads that work */
     return START + fits * (double)s->lambdas * each / (share * rate) +
            (s->open ? 10.0 * n * n * n / rate : 0.0);
