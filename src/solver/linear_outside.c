@@ -9,11 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-int fenp_pool_has(const fenp_linear_state *s, int64_t group)
-{
-    return s->pool.place[fenp_group_member(s->q.groups, group, 0) % s->q.x->p] >= 0;
-}
-
 /* The norm of the products of one group, which begin at. */
 static double norm_of(const fenp_linear_state *s, const double *at, int64_t size)
 {

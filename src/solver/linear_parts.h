@@ -68,6 +68,13 @@ static inline int64_t fenp_group_member(const fenp_groups *g, int64_t i, int64_t
 static inline double fenp_group_weight(const fenp_groups *g, int64_t i)
 { return g->weight ? g->weight[i] : 1.0; }
 
+/* Asked for every group at every look: no division where there are no copies. */
+static inline int fenp_pool_has(const fenp_linear_state *s, int64_t group)
+{
+    const int64_t first = fenp_group_member(s->q.groups, group, 0);
+    return s->pool.place[s->q.x->copies == 1 ? first : first % s->q.x->p] >= 0;
+}
+
 /* ---- linear_pool.c ---- */
 fen_status fenp_pool_open(fenp_linear_state *s, fen_error *err);
 void       fenp_pool_close(fenp_pool *pool);
@@ -106,7 +113,6 @@ fen_status fenp_linear_descent(fenp_linear_state *s, double lambda, double goal,
                                const fenp_task *task, fen_error *err);
 
 /* ---- linear_outside.c ---- */
-int  fenp_pool_has(const fenp_linear_state *s, int64_t group);
 /* Of the groups outside: the largest ||x_g'u|| / (lambda a_g mix), and what mix < 1 makes of those
  * beyond 1. now becomes exact where it matters at lambda. */
 typedef struct fenp_linear_outside { double ratio, excess; } fenp_linear_outside;
