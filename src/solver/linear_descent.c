@@ -262,13 +262,14 @@ fen_status fenp_linear_descent(fenp_linear_state *s, double lambda, double goal,
     fenp_linear_dual(s);
     fen_status status = open(s, &r, err);
     double best = INFINITY;
-    int idle = 0;
+    int idle = 0, known = 0; /* the slopes of where it ends */
     for (int round = 0; status == FEN_OK && s->pool.size > 0 && round < ROUNDS; round++) {
         fenp_pool_slopes(s);
         const double gap = fenp_linear_pool_gap(s, lambda);
         idle = gap < 0.9 * best ? 0 : idle + 1;
         best = fmin(best, gap);
-        if (gap <= goal || idle > PATIENCE) break;
+        known = gap <= goal || idle > PATIENCE;
+        if (known) break;
         const double before = fenp_linear_loss(s) + fenp_linear_penalty(s);
         model(&r);
         descend(&r, fmin(0.1 * gap, 0.1) * goal * before);
@@ -277,7 +278,7 @@ fen_status fenp_linear_descent(fenp_linear_state *s, double lambda, double goal,
         if (length == 0.0 && s->floor == 1.0) break;
         status = fenp_task_at(task, 0.0, err);
     }
-    fenp_pool_slopes(s);
+    if (!known) fenp_pool_slopes(s);
     free(r.h), free(r.active);
     return status;
 }
