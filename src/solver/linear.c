@@ -137,14 +137,22 @@ static int by_ratio(const void *a, const void *b)
                                 : (p->group > q->group) - (p->group < q->group);
 }
 
+/* Features whose Gram matrix and factor, and two copies of whose columns, fit the room:
+ * 16 k^2 + 16 n k bytes. */
+static int64_t room_for(const fenp_linear *q)
+{
+    const double n = (double)q->x->n, k = 0.5 * (sqrt(n * n + 0.25 * (double)q->room) - n);
+    return q->room == 0 || k > GRAM_MOST ? GRAM_MOST : k < LEAST_BATCH ? LEAST_BATCH : (int64_t)k;
+}
+
 /* How large a working set may have a Gram matrix: passes over columns with few entries cost less
  * than the factor of a large support, and Newton's method copies sparse columns. */
 static int64_t gram_most(const fenp_linear_state *s)
 {
     const fenp_design *x = s->q.x;
     const int thin = !x->dense && x->start[x->p] < x->n * x->p / 20;
-    const int64_t copies = ENOUGH_COPIES / (x->n > 0 ? x->n : 1);
-    const int64_t most = thin ? GRAM_MOST_THIN : GRAM_MOST;
+    const int64_t copies = ENOUGH_COPIES / (x->n > 0 ? x->n : 1), fit = room_for(&s->q);
+    const int64_t wanted = thin ? GRAM_MOST_THIN : GRAM_MOST, most = wanted < fit ? wanted : fit;
     return x->dense || copies > most ? most : copies;
 }
 

@@ -22,7 +22,8 @@ typedef struct fenp_linear {
     const fenp_groups *groups;
     int    nonnegative;
     const char *engine;        /* "auto" or one of fenp_linear_engines                  */
-    int64_t room;              /* bytes that the work may take; 0: as many as help      */
+    int64_t room;              /* bytes for a Gram matrix and its columns, beyond which
+                                  coordinate descent does without; 0: as many as help   */
 } fenp_linear;
 
 /* One solution, arrays by whoever asks. */

@@ -142,16 +142,6 @@ class Plans(Refusals):
     def plan(self, *options, data="long.csv"):
         return self.run_tool("plan", data, "--json", *options).json
 
-    def test_time(self):
-        """Losses in pieces take far longer than squares, folds longer than one lambda. Both are
-        figures of a model, but for the speed of the machine, which a factor of 3 allows for."""
-        square = self.plan(*L1)["seconds"]
-        self.assertGreater(self.plan(*L1, "--loss", "huber:1")["seconds"], 3 * square)
-        pieces = self.plan(*L1, "--loss", "absolute")["seconds"]
-        self.assertGreater(pieces, 10 * square)
-        self.assertGreater(pieces, 30 * self.plan(*L1, "--loss", "absolute", "--lambda",
-                                                  "0.1")["seconds"])
-
     def test_memory_is_what_a_fit_checks(self):
         """Also of sparse files, which no penalty makes dense."""
         source = random.Random(1)

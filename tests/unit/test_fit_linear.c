@@ -141,7 +141,7 @@ static void plans(void **state)
         if (fen_plan_fit(table, &o, &plan, &err)) fail_msg("%s", err.message);
         assert_string_equal(plan.method, cases[i].method);
         assert_true(plan.rows == ROWS && plan.features == COLS && plan.fits);
-        assert_true(plan.seconds > 0.0 && plan.seconds < 60.0 && plan.peak_bytes > 0);
+        assert_true(plan.seconds > 0.0 && isfinite(plan.seconds) && plan.peak_bytes > 0);
         assert_true(strlen(plan.why) > 0 && strlen(plan.selection) > 0);
     }
     fen_table_free(table);

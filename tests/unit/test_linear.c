@@ -310,6 +310,22 @@ static void coordinate_descent_agrees(void **state)
             }
 }
 
+/* Room for few columns: the same optimum, without a Gram matrix from some support on. */
+static void little_room_is_enough(void **state)
+{
+    (void)state;
+    scene *s = new_scene("square", 80, 120, 1, 59);
+    fenp_linear_state *solver = NULL;
+    s->q.room = 1;
+    assert_int_equal(fenp_linear_begin(&s->q, &solver, NULL, NULL), FEN_OK);
+    fenp_linear_point point = point_of(s, 0.05 * fenp_linear_lambda_max(solver));
+    assert_int_equal(fenp_linear_solve(solver, 1e-9, &point, NULL, NULL), FEN_OK);
+    assert_string_equal(point.method, "coordinate");
+    expect_optimal(s, point.lambda, 1e-7);
+    fenp_linear_end(solver);
+    free(s);
+}
+
 /* ---- limits ----------------------------------------------------------------------------------------- */
 
 static void one_lambda(scene *s, double part, double tolerance)
@@ -485,6 +501,7 @@ int main(void)
         cmocka_unit_test(losses_with_corners_end_at_the_optimum),
         cmocka_unit_test(targets_share_their_features),
         cmocka_unit_test(coordinate_descent_agrees),
+        cmocka_unit_test(little_room_is_enough),
         cmocka_unit_test(odd_columns_do_no_harm),
         cmocka_unit_test(one_row_or_one_column),
         cmocka_unit_test(scales_do_not_matter),
