@@ -158,6 +158,9 @@ static fen_status read_verdicts(const fenp_tensors *in, fen_model *m, fen_error 
     return FEN_OK;
 }
 
+/* Beyond this a double does not count; far above what any machine holds. */
+#define TERMS_MAX 0x1p53
+
 static fen_status read_selection(const fenp_tensors *in, fenp_selection *s, fen_error *err)
 {
     read_text(in, "selection.kind", s->kind, sizeof s->kind);
@@ -166,6 +169,9 @@ static fen_status read_selection(const fenp_tensors *in, fenp_selection *s, fen_
                        : FEN_OK;
     if (!read_count(in, "selection.rows", &s->rows))
         return fenp_damaged(in, "selection.rows", "is not a number of rows", err);
+    for (int64_t i = 0; i < s->count; i++)
+        if (s->grid[i].terms < 0 || s->grid[i].terms > TERMS_MAX)
+            return fenp_damaged(in, "selection.grid", "counts terms that no model has", err);
     s->score = NAN; /* where it was not finite, save left it out */
     if (!fenp_metadata(in, "selection.score")) return FEN_OK;
     return fenp_file_number(in, "selection.score", -INFINITY, NAN, &s->score, err);
