@@ -235,7 +235,7 @@ fen_status fen_path(const fen_table *table, const fen_options *given, const fen_
     const int scored = strcmp(o.select, "auto") != 0 && strcmp(o.select, "none") != 0;
     const int exact = strcmp(o.engine, "homotopy") == 0; /* no engine of a single lambda */
     if (exact) o.engine = "auto";
-    if (status == FEN_OK) status = fenp_prep_learn(table, &o, &prep, &sample, err);
+    if (status == FEN_OK) status = fenp_prep_learn_nameless(table, &o, &prep, &sample, err);
     if (status != FEN_OK) return status;
     const fenp_threads before = fenp_threads_enter(o.threads);
     const fenp_task task = fenp_task_start(host, o.time_limit_seconds);

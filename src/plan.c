@@ -87,7 +87,7 @@ static fen_status plan_table(const fen_table *table, const fen_options *o, fen_p
 {
     fenp_prep *prep = NULL;
     fenp_sample *sample = NULL;
-    const fen_status learned = fenp_prep_learn(table, o, &prep, &sample, err);
+    const fen_status learned = fenp_prep_learn_nameless(table, o, &prep, &sample, err);
     if (learned != FEN_OK) return learned;
     const fen_status status = plan_sample(prep, sample, o, out, err);
     fenp_sample_free(sample);

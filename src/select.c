@@ -471,7 +471,7 @@ fen_status fen_select(const fen_table *table, const fen_options *o, const fen_ho
     if (status == FEN_OK && strcmp(o->select, "none") == 0)
         status = fenp_fail(err, FEN_BAD_CALL,
                            "--select none leaves nothing to show: use loo, gcv or kfold:K");
-    if (status == FEN_OK) status = fenp_prep_learn(table, o, &prep, &sample, err);
+    if (status == FEN_OK) status = fenp_prep_learn_nameless(table, o, &prep, &sample, err);
     if (status != FEN_OK) return status;
     const fenp_threads before = fenp_threads_enter(o->threads);
     const fenp_task task = fenp_task_start(host, o->time_limit_seconds);

@@ -67,6 +67,9 @@ typedef struct fenp_prep {
  * columns then. The samples below are dense but where it is said. */
 fen_status fenp_prep_learn(const fen_table *table, const fen_options *o,
                            fenp_prep **prep, fenp_sample **sample, fen_error *err);
+/* The same for who makes no model of it: the hash, which is a pass over all cells, stays 0. */
+fen_status fenp_prep_learn_nameless(const fen_table *table, const fen_options *o,
+                                    fenp_prep **prep, fenp_sample **sample, fen_error *err);
 /* The sample that a table makes under a learned preparation (verify). */
 fen_status fenp_prep_sample(const fenp_prep *prep, const fen_table *table,
                             fenp_sample **sample, fen_error *err);

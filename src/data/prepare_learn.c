@@ -318,8 +318,8 @@ static fen_status learn(fenp_prep *prep, fenp_block *block, const fen_options *o
     return check_symmetric(table, block->pick, *sample, err);
 }
 
-fen_status fenp_prep_learn(const fen_table *table, const fen_options *o, fenp_prep **prep,
-                           fenp_sample **sample, fen_error *err)
+static fen_status learn_table(const fen_table *table, const fen_options *o, int nameless,
+                              fenp_prep **prep, fenp_sample **sample, fen_error *err)
 {
     fenp_prep *made = NULL;
     fenp_sample *rows = NULL;
@@ -327,7 +327,7 @@ fen_status fenp_prep_learn(const fen_table *table, const fen_options *o, fenp_pr
     fen_status status = fenp_prep_start(table, o, &made, err);
     if (status == FEN_OK) status = fenp_prep_find_classes(made, table, o, err);
     if (status == FEN_OK) status = fenp_block_open(made, table, &block, err);
-    block.by_columns = stays_sparse(table, o);
+    block.by_columns = stays_sparse(table, o), block.nameless = nameless;
     if (status == FEN_OK) status = learn(made, &block, o, &rows, err);
     fenp_block_close(&block);
     if (status != FEN_OK) {
@@ -338,4 +338,16 @@ fen_status fenp_prep_learn(const fen_table *table, const fen_options *o, fenp_pr
     *prep = made;
     *sample = rows;
     return FEN_OK;
+}
+
+fen_status fenp_prep_learn(const fen_table *table, const fen_options *o, fenp_prep **prep,
+                           fenp_sample **sample, fen_error *err)
+{
+    return learn_table(table, o, 0, prep, sample, err);
+}
+
+fen_status fenp_prep_learn_nameless(const fen_table *table, const fen_options *o, fenp_prep **prep,
+                                    fenp_sample **sample, fen_error *err)
+{
+    return learn_table(table, o, 1, prep, sample, err);
 }

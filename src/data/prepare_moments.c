@@ -5,7 +5,8 @@
  * (Chan, Golub, LeVeque), so rows may come in any number of blocks.
  * Dense rows: tiles of ROWS x COLUMNS cells stay in the cache for three passes: range and
  *   gaps, mean, squares about it with the remainder of the mean; tiles of a column are
- *   merged in order, in long double. Sparse rows: entries are merged one by one.
+ *   merged in order, in long double. Sparse rows: entries are merged one by one, each input by
+ *   one thread.
  * Special cases: cells and weights of a tile are multiplied by powers of two, so that no
  *   square leaves the range of a double, whatever the units.
  * Accuracy: a mean has an error of some eps of the deviation, not of the mean; squares
@@ -14,6 +15,7 @@
  *   compiled three times as in kernel/distance.c; every variant gives the same bits.
  */
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include "base/arena.h"
 #include "base/error.h"
@@ -221,26 +223,60 @@ static fen_status add_dense(const fenp_block *b, fenp_moments *of, fen_error *er
 }
 
 /* ---- sparse ----------------------------------------------------------------------------- */
-static void add_cell(fenp_moments *of, int64_t input, double cell, double weight)
+/* Merges a set of one cell: what fenp_moments_merge does, without the set. */
+static inline void add_cell(fenp_moments *m, double cell, double w)
 {
-    if (input < 0) return;
-    const int gap = isnan(cell);
-    const fenp_moments one = {
-        .weight = weight, .base = cell, .least = cell, .largest = cell, .seen = !gap, .gaps = gap
-    };
-    fenp_moments_merge(&of[input], &one);
+    if (isnan(cell)) {
+        m->gaps++;
+        return;
+    }
+    if (m->seen == 0 || cell < m->least) m->least = cell;
+    if (m->seen == 0 || cell > m->largest) m->largest = cell;
+    m->seen++;
+    const long double before = m->weight, weight = before + w;
+    if (before == 0.0L) m->base = cell; /* and rest is 0 */
+    const long double far = ((long double)cell - m->base) - m->rest;
+    const long double part = weight > 0.0L ? w / weight : 0.0L;
+    m->square += far * far * before * part;
+    m->rest += far * part;
+    m->weight = weight;
 }
 
+/* Inputs by turns of 64: frequent ones often stand together. */
+static inline int is_mine(int64_t input, unsigned me, unsigned threads)
+{
+    return input >= 0 && ((unsigned)(input >> 6)) % threads == me;
+}
+
+/* The share of one thread. What is known of an input that comes soon is fetched ahead: rows
+ * jump about among the inputs, and their moments are more than a cache holds. */
+static void add_share(const fenp_block *b, unsigned me, unsigned threads, fenp_moments *of)
+{
+    enum { AHEAD = 12 };
+    const fen_table *table = b->binding.table;
+    const int64_t last = b->input_of[table->cols - 1];
+    for (int64_t i = 0; i < b->rows->n; i++) {
+        const int64_t row = b->pick[i], end = table->start[row + 1];
+        const double weight = b->rows->w[i];
+        for (int64_t e = table->start[row]; e < end; e++) {
+            const int64_t input = b->input_of[table->index[e]];
+            const int64_t soon = e + AHEAD < end ? b->input_of[table->index[e + AHEAD]] : -1;
+            if (is_mine(soon, me, threads)) {
+                __builtin_prefetch(&of[soon], 1);
+                __builtin_prefetch(&of[soon].seen, 1);
+            }
+            if (is_mine(input, me, threads)) add_cell(&of[input], table->value[e], weight);
+        }
+        if (is_mine(last, me, threads)) add_cell(&of[last], table->label[row], weight);
+    }
+}
+
+/* Every thread has inputs of its own and reads all rows: the order of the sums stays. */
 static void add_sparse(const fenp_block *b, fenp_moments *of)
 {
     const fen_table *table = b->binding.table;
-    for (int64_t i = 0; i < b->rows->n; i++) {
-        const int64_t row = b->pick[i];
-        const double weight = b->rows->w[i];
-        for (int64_t e = table->start[row]; e < table->start[row + 1]; e++)
-            add_cell(of, b->input_of[table->index[e]], table->value[e], weight);
-        add_cell(of, b->input_of[table->cols - 1], table->label[row], weight);
-    }
+#pragma omp parallel if (table->start[table->rows] > PARALLEL_CELLS)
+    add_share(b, (unsigned)omp_get_thread_num(), (unsigned)omp_get_num_threads(), of);
 }
 
 fen_status fenp_moments_add(const fenp_block *block, fenp_moments *of, fen_error *err)

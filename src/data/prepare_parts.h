@@ -72,6 +72,7 @@ typedef struct fenp_block {
     int64_t     *pick;            /* their numbers in the table                           */
     fenp_sample *rows;            /* y, w as written, weight_sum and counts; no x         */
     int          by_columns;      /* features of sparse rows are wanted sparse, by columns */
+    int          nameless;        /* nobody asks for the hash of the rows                 */
 } fenp_block;
 fen_status fenp_block_open(const fenp_prep *prep, const fen_table *table, fenp_block *out,
                            fen_error *err);

@@ -256,11 +256,12 @@ fen_status fenp_block_sample(const fenp_prep *prep, fenp_block *block, fenp_samp
     fenp_hash *hash = fenp_hash_new();
     if (!hash) return fenp_no_memory(err, 0, "the hash of the rows");
     fenp_sample *sample = NULL;
-    fen_status status = fenp_hash_rows(hash, prep, block, err);
+    const int nameless = block->nameless;
+    fen_status status = nameless ? FEN_OK : fenp_hash_rows(hash, prep, block, err);
     if (status == FEN_OK) status = fenp_block_features(prep, block, &sample, err);
     if (status == FEN_OK) status = normalise_weights(prep, block, sample, err);
     if (status == FEN_OK) {
-        sample->hash = fenp_hash_end(hash, prep);
+        sample->hash = nameless ? 0 : fenp_hash_end(hash, prep);
         *out = sample;
     } else
         fenp_sample_free(sample);
