@@ -35,7 +35,8 @@ static double time_select(void *data)
 
 static double *kernel_matrix(const grid_data *d)
 {
-    const fenp_kernel kernel = { fenp_find_kernel("gaussian"), { d->options.gamma.at[0], 0, 0.0 } };
+    const fenp_kernel kernel = { fenp_find_kernel("gaussian"),
+                                 { d->options.gamma.at[0], 0, 0.0, 0.0 } };
     const int64_t n = d->sample->n;
     double *a = room(n * n, sizeof *a);
     fen_error err;

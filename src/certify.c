@@ -345,7 +345,9 @@ static fen_status certify_whole(const fen_model *m, const fenp_sample *sample, f
                                 const fenp_task *task, fen_error *err)
 {
     const int64_t k = m->targets;
-    const fenp_size size = { m->n, m->p, k, m->bias, m->power, 0 };
+    const fenp_size size = {
+        .n = m->n, .p = m->p, .targets = k, .bias = m->bias, .power = m->power
+    };
     const fen_view rows = fenp_sample_inputs(sample);
     fenp_arena arena;
     fen_status status =

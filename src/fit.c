@@ -49,7 +49,11 @@ static void pack_tangents(fen_model *m)
 static fen_model *blank(const fenp_sample *sample, fenp_settled *settled, const fenp_chosen *chosen)
 {
     const fen_options *o = &settled->o;
-    const fenp_size size = { sample->n, sample->p, sample->targets, o->bias, chosen->power, 0 };
+    const fenp_size size = { .n = sample->n,
+                             .p = sample->p,
+                             .targets = sample->targets,
+                             .bias = o->bias,
+                             .power = chosen->power };
     const int64_t tangents = fenp_tangent_bytes(&size);
     const int linear = chosen->kernel.table->linear;
     fen_model *m = fenp_model_new(sample->n, sample->p, sample->targets);

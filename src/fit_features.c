@@ -89,7 +89,7 @@ static fen_status choose_gamma(fenp_job *j, const fenp_task *task, fen_error *er
     fen_status status =
         fenp_strategy_make(&j->o, j->kernel, fenp_find_loss(j->o.loss), &size, &j->strategy, err);
     if (status != FEN_OK) return status;
-    j->chosen.kernel = (fenp_kernel){ j->kernel, { 0.0, j->o.degree, j->o.coef0 } };
+    j->chosen.kernel = (fenp_kernel){ j->kernel, { 0.0, j->o.degree, j->o.coef0, 0.0 } };
     double *gamma = &j->chosen.kernel.par.gamma;
     if (j->part) {
         status = fenp_strategy_fits(&j->strategy, &j->o, &size, err);

@@ -95,7 +95,11 @@ static fen_status solve_at_once(fen_model *m, const fenp_sample *sample, const f
                                 const fenp_task *task, fen_error *err)
 {
     fenp_problem problem = problem_of(m, sample);
-    const fenp_size size = { sample->n, sample->p, sample->targets, m->bias, m->power, 0 };
+    const fenp_size size = { .n = sample->n,
+                             .p = sample->p,
+                             .targets = sample->targets,
+                             .bias = m->bias,
+                             .power = m->power };
     const fenp_task begin = fenp_task_part(task, "solving", 0.0, 0.9);
     const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
     fenp_solution solution = { .dual = m->dual,

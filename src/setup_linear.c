@@ -83,7 +83,7 @@ static fen_status make_design(const fenp_sample *sample, const fen_options *o, f
     const fenp_task choosing = fenp_task_part(task, "choosing gamma", 0.0, 0.8);
     const fenp_task filling = fenp_task_part(task, "kernel matrix", 0.8, 1.0);
     const fen_kernel *kernel = fenp_find_kernel(o->kernel);
-    s->kernel = (fenp_kernel){ kernel, { 0.0, o->degree, o->coef0 } };
+    s->kernel = (fenp_kernel){ kernel, { 0.0, o->degree, o->coef0, 0.0 } };
     if (!kernel->linear && kernel->basis != FEN_PRECOMPUTED) {
         const fen_status status = find_gamma(sample, o, s, &choosing, err);
         return status == FEN_OK ? make_kernel_matrix(sample, s, &filling, err) : status;

@@ -46,7 +46,9 @@ fenp_size fenp_size_of(const fenp_sample *sample, const fen_options *o)
     least = powers[0];
     for (int i = 1; i < count; i++) least = powers[i] < least ? powers[i] : least;
     for (int i = 0; i < count && least == 2.0; i++) least = powers[i];
-    return (fenp_size){ sample->n, sample->p, sample->targets, o->bias, least, 0 };
+    return (fenp_size){
+        .n = sample->n, .p = sample->p, .targets = sample->targets, .bias = o->bias, .power = least
+    };
 }
 
 /* ---- scores ------------------------------------------------------------------------------ */

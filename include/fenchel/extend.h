@@ -64,9 +64,13 @@ typedef enum fen_basis {
     FEN_SQUARED_DISTANCE,    /* ||x - z||_2^2 */
     FEN_L1_DISTANCE,         /* ||x - z||_1   */
     FEN_PRODUCT,             /* x . z         */
-    FEN_PRECOMPUTED          /* the kernel values themselves stand in the rows */
+    FEN_PRECOMPUTED,         /* the kernel values themselves stand in the rows */
+    FEN_TENSOR               /* sum_j x1_j x2_j ... xq_j of q rows: --penalty lp alone  */
 } fen_basis;
-typedef struct fen_kernel_par { double gamma, degree, coef0; } fen_kernel_par;
+typedef struct fen_kernel_par {
+    double gamma, degree, coef0;
+    double order;            /* q = p/(p-1) of --penalty lp:P; 0: the penalty is another */
+} fen_kernel_par;
 typedef struct fen_kernel {
     const char *name, *help;
     fen_basis basis;
@@ -77,6 +81,11 @@ typedef struct fen_kernel {
                                       many degrees, INFINITY: normal; 0: there are none */
     double (*value)(double basis, const fen_kernel_par *par);      /* one pair          */
     void   (*map)(double *basis, int64_t count, const fen_kernel_par *par); /* in place */
+    /* FEN_TENSOR: k(s) = sum_m series(m) s^m, no coefficient below 0; the features are then
+     * (series(|k|) |k|! / (k_1! k_2! ...))^(1/q) x^k over all multi-indices k. last: the highest
+     * m with a coefficient; -1: there is none. */
+    double  (*series)(int64_t m, const fen_kernel_par *par);
+    int64_t (*last)(const fen_kernel_par *par);
 } fen_kernel;
 
 /* ---- format: a file as a sequence of blocks of rows ------------------------------ */

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
+enum { PAGE = 4096, LARGE = 1 << 25 };
 enum { ALIGNMENT = 64 }; /* a cache line, and the widest vector register */
 
 int64_t fenp_bytes(int64_t a, int64_t b, int64_t size)
@@ -32,6 +33,16 @@ void *fenp_new(int64_t count, int64_t size)
 {
     size_t bytes = request(count, size);
     return bytes ? malloc(bytes) : NULL;
+}
+
+void *fenp_new_large(int64_t count, int64_t size)
+{
+    char *at = fenp_new(count, size);
+    const int64_t bytes = fenp_bytes(count, 1, size);
+    if (!at || bytes < LARGE) return at; /* smaller blocks are malloc's own, from a heap */
+    const size_t into = (PAGE - (uintptr_t)at % PAGE) % PAGE;
+    madvise(at + into, (size_t)bytes - into, MADV_HUGEPAGE);
+    return at;
 }
 
 void *fenp_new_zeroed(int64_t count, int64_t size)

@@ -52,11 +52,24 @@ fen_status fenp_design_of(const fenp_sample *sample, fenp_design *out, double **
         out->start = sample->start, out->row = sample->row, out->value = sample->value;
         return FEN_OK;
     }
-    const int64_t bytes = fenp_bytes(sample->n, sample->p, sizeof(double));
-    double *columns = bytes < 0 ? NULL : fenp_new(bytes, 1);
+    const fenp_design rows = fenp_design_by_rows(sample);
+    return fenp_design_columns(&rows, out, owned, err);
+}
+
+fenp_design fenp_design_by_rows(const fenp_sample *sample)
+{
+    return (fenp_design){ .n = sample->n, .p = sample->p, .copies = 1, .by_rows = sample->x };
+}
+
+fen_status fenp_design_columns(const fenp_design *rows, fenp_design *out, double **owned,
+                               fen_error *err)
+{
+    const int64_t bytes = fenp_bytes(rows->n, rows->p, sizeof(double));
+    double *columns = bytes < 0 ? NULL : fenp_new_large(bytes, 1);
     if (!columns) return fenp_no_memory(err, bytes, "the features by columns");
-    transpose(sample->n, sample->p, sample->x, columns);
-    out->dense = *owned = columns;
+    transpose(rows->n, rows->p, rows->by_rows, columns);
+    *out = (fenp_design){ .n = rows->n, .p = rows->p, .copies = rows->copies, .dense = columns };
+    *owned = columns;
     return FEN_OK;
 }
 
@@ -252,9 +265,23 @@ static void sparse_scores(const fenp_design *x, const double *beta, double *f)
     }
 }
 
+/* Rows are to beta what columns are to u. */
+static void row_scores(const fenp_design *x, const double *beta, double *f)
+{
+#pragma omp parallel for schedule(static) if (x->n * x->p > ENOUGH)
+    for (int64_t i = 0; i < x->n; i += AT_ONCE) {
+        const int some = x->n - i < AT_ONCE ? (int)(x->n - i) : AT_ONCE;
+        const double *row[AT_ONCE];
+        for (int k = 0; k < some; k++) row[k] = x->by_rows + (i + k) * x->p;
+        dense_dots(some, x->p, row, beta, f + i);
+    }
+}
+
 void fenp_design_scores(const fenp_design *x, const double *beta, double *f)
 {
-    if (x->dense)
+    if (x->by_rows)
+        row_scores(x, beta, f);
+    else if (x->dense)
         dense_scores(x, beta, f);
     else
         sparse_scores(x, beta, f);

@@ -10,10 +10,12 @@
  * diagonal matrix of which one block is kept. */
 typedef struct fenp_design {
     int64_t n, p, copies;
-    const double *dense;       /* n x p, column-major; NULL: sparse                     */
+    const double *dense;       /* n x p, column-major; NULL: sparse, or by rows         */
     const int64_t *start;      /* p + 1: entries of column j are start[j]..start[j+1]-1 */
     const int32_t *row;        /* ascending within a column                             */
     const double *value;
+    const double *by_rows;     /* n x p, row-major, instead of all that, of one copy: for
+                                  fenp_design_sums, _scores, _columns and linear.h alone */
 } fenp_design;
 
 /* A partition of the coefficients. Group g has the members member[start[g]]..member[start[g+1]-1]
@@ -30,6 +32,14 @@ void fenp_groups_free(fenp_groups *groups);    /* what it holds, not the struct 
  * *owned gets; sparse: borrowed from the sample). */
 fen_status fenp_design_of(const fenp_sample *sample, fenp_design *out, double **owned,
                           fen_error *err);
+/* The rows of a dense one as they stand in the sample. */
+fenp_design fenp_design_by_rows(const fenp_sample *sample);
+/* The columns of rows, in memory that *owned gets. */
+fen_status fenp_design_columns(const fenp_design *rows, fenp_design *out, double **owned,
+                               fen_error *err);
+/* Of every column of rows: the sum, that of the squares, and X'u, in one pass. Threads. */
+fen_status fenp_design_sums(const fenp_design *rows, const double *u, double *sum,
+                            double *square, double *product, fen_error *err);
 /* out = X'u of the columns listed (which NULL: all count of them); u: copies x n. Threads. */
 void fenp_design_products(const fenp_design *x, const double *u, const int64_t *which,
                           int64_t count, double *out);

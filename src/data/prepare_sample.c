@@ -207,7 +207,7 @@ static fen_status dense_features(const fenp_prep *prep, fenp_block *block, fen_e
 {
     fenp_sample *rows = block->rows;
     int64_t bytes = fenp_bytes(rows->n, prep->features, sizeof(double));
-    double *x = fenp_new(bytes, 1);
+    double *x = fenp_new_large(bytes, 1);
     if (!x) return fenp_no_memory(err, bytes, "the prepared inputs");
     free(rows->x);
     rows->x = x;

@@ -108,7 +108,7 @@ static fen_status plan_open(plan *p, const fenp_kernel *kernel, fen_view x, fen_
     const fen_basis basis = kernel->table->basis;
     const int by_norms = basis == FEN_SQUARED_DISTANCE && x.cols > SHORT_ROW;
     *p = (plan){ .kernel = kernel, .x = x, .z = z };
-    p->gemm = by_norms || basis == FEN_PRODUCT;
+    p->gemm = by_norms || basis == FEN_PRODUCT || basis == FEN_TENSOR;
     p->packs = basis == FEN_SQUARED_DISTANCE || basis == FEN_L1_DISTANCE;
     p->cols = p->gemm ? GEMM_COLS : p->packs ? packed_cols(x.cols) : PACKED_COLS_MAX;
     if (x.stride > INT_MAX || z.stride > INT_MAX || x.cols > INT_MAX)

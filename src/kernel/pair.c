@@ -37,6 +37,7 @@ double fenp_kernel_pair(const fenp_kernel *k, const double *x, const double *z, 
     switch (k->table->basis) {
     case FEN_SQUARED_DISTANCE: basis = squared_distance(x, z, dim); break;
     case FEN_L1_DISTANCE: basis = l1_distance(x, z, dim); break;
+    case FEN_TENSOR: /* of two products of rows */
     case FEN_PRODUCT: basis = product(x, z, dim); break;
     case FEN_PRECOMPUTED: break;
     }

@@ -221,10 +221,11 @@ static int is_method(const fen_model *m)
 {
     const fenp_solver *solver = fenp_find_solver(m->method);
     if (!solver) return !fenp_has_sigmoid(&m->output[0]);
-    const fenp_size size = {
-        m->n, m->p, solver->iterative ? 1 : m->targets, m->bias, solver->iterative ? 2.0 : m->power,
-        0
-    };
+    const fenp_size size = { .n = m->n,
+                             .p = m->p,
+                             .targets = solver->iterative ? 1 : m->targets,
+                             .bias = m->bias,
+                             .power = solver->iterative ? 2.0 : m->power };
     return solver->accepts(m->loss, m->kernel.table, &size);
 }
 

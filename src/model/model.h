@@ -62,6 +62,13 @@ struct fen_model {
     double     *terms;                      /* targets x kept: coefficients of the rows where
                                                the penalty is on them (kernel lasso): f =
                                                sum terms_i k(x_i, .); else NULL        */
+    int64_t     pivot_count;                /* penalty lp with a series that has no end, or too
+                                               many features: see tensor/pivots.h      */
+    int64_t    *pivots;                     /* pivot_count x q/2 places among the kept rows;
+                                               NULL: predictions do without            */
+    double     *pivot_weights;              /* targets x pivot_count: c                */
+    double      prediction_error;           /* lp: of f(x_i) as predicted, at most; 0: none but
+                                               rounding; NaN: not known                */
     int64_t     rank;                       /* penalty none: of the columns; else -1   */
     int64_t    *aliased;                    /* penalty none: features that earlier ones span,
                                                ascending; NULL: none                   */
@@ -101,6 +108,8 @@ fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets);
 static inline int fenp_model_on_coefficients(const fen_model *m)
 { return m->penalty->parts != FEN_WHOLE; }
 /* Rows of dual. */
+/* Penalty lp:power, ||f|| = |w|_power: f = w.phi, w = J_q(sum_i c_i phi(x_i)), c = coef_scale u. */
+static inline int fenp_model_is_lp(const fen_model *m) { return m->kernel.par.order > 0.0; }
 static inline int64_t fenp_model_duals(const fen_model *m) { return m->terms ? m->n : m->kept; }
 /* Coefficients of target t that are not 0; and, of linear models, groups of which some coefficient
  * (of any target) is not. */

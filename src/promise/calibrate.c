@@ -42,7 +42,9 @@ static fen_status fit_all(const fenp_sample *sample, double *held, double *weigh
 static const fenp_solver *refitting(const fenp_problem *problem, const fenp_solver *own,
                                     const fenp_size *size)
 {
-    const fenp_size one = { size->n, size->p, 1, size->bias, 2.0, 0 };
+    const fenp_size one = {
+        .n = size->n, .p = size->p, .targets = 1, .bias = size->bias, .power = 2.0
+    };
     for (int i = -1; i < 0 || fenp_solvers[i]; i++) {
         const fenp_solver *solver = i < 0 ? own : fenp_solvers[i];
         if (solver->iterative && solver->accepts(problem->loss, problem->kernel.table, &one))
@@ -55,7 +57,9 @@ fen_status fenp_calibrate(const fenp_problem *problem, const fenp_refits *how, f
                           const fenp_task *task, fen_error *err)
 {
     const fenp_sample *s = problem->sample;
-    const fenp_size size = { s->n, s->p, s->targets, problem->bias, problem->power, 0 };
+    const fenp_size size = {
+        .n = s->n, .p = s->p, .targets = s->targets, .bias = problem->bias, .power = problem->power
+    };
     const fenp_setting point = { problem->lambda, problem->power };
     const int64_t bytes = fenp_bytes(s->targets + 1, s->n + 1, sizeof(double));
     fenp_refits refits = *how;

@@ -63,7 +63,12 @@ static int64_t parts_of(int64_t folds) { return folds ? folds : 1; }
 int64_t fenp_scores_refit_bytes(const fenp_solver *solver, const fenp_size *size, int64_t count,
                                 int64_t folds)
 {
-    const fenp_size one = { size->n, size->p, 1, size->bias, 2.0, size->room };
+    const fenp_size one = { .n = size->n,
+                            .p = size->p,
+                            .targets = 1,
+                            .bias = size->bias,
+                            .power = 2.0,
+                            .room = size->room };
     const int64_t state = solver->bytes(&one), slots = size->targets * parts_of(folds);
     if (state < 0 || fenp_bytes(slots, size->n, sizeof(double)) < 0) return -1;
     return state + fenp_arena_bytes(slots * size->n) + 2 * fenp_arena_bytes(slots) +

@@ -8,8 +8,11 @@
 #include "data/prepare.h"
 #include "kernel/gram.h"
 #include "solver/curve.h"
+#include "tensor/form.h"
 
-/* sum w_i loss(y_i, f(x_i) + b) + lambda ||f||^power over one prepared sample. */
+/* sum w_i loss(y_i, f(x_i) + b) + lambda ||f||^power over one prepared sample. Penalty lp
+ * (fenp_is_lp(&kernel)): power is P, 1 < P <= 2, and ||f|| = |w|_P of f = w.phi, see
+ * tensor/form.h. */
 typedef struct fenp_problem {
     const fenp_sample *sample;
     const fen_loss *loss;
@@ -18,12 +21,13 @@ typedef struct fenp_problem {
     double lambda, power;
     int    bias;
     double gap;                /* relative, that the search for a global minimum aims at */
+    const char *route;         /* penalty lp: of tensor/form.h, or "auto"; else NULL    */
 } fenp_problem;
 
 /* Where sweeps leave the current iterate. */
 typedef struct fenp_solution {
     double *dual;              /* targets x n: u_i = w_i z_i, c = scale u               */
-    double *scale;             /* targets: 1 / (2 lambda2); 0 at f = 0                  */
+    double *scale;             /* targets: 1 / (2 lambda2), lp: 1 / (lambda P); 0 at f = 0 */
     double *offset;            /* targets: b                                            */
     double *weights;           /* targets x p for linear kernels, else NULL             */
     double *tangents;          /* power < 1: targets x FENP_NODES_MAX x n dual vectors
@@ -47,8 +51,16 @@ fen_status fenp_lambda_drowns(const fenp_problem *problem, const char *matrix, d
                               fen_error *err);
 
 /* power: the smallest that occurs. room: bytes that a solver which can do with less may take
- * for kernel values at most; 0: as many as help. */
-typedef struct fenp_size { int64_t n, p, targets; int bias; double power; int64_t room; } fenp_size;
+ * for kernel values at most; 0: as many as help. kernel and route: of penalty lp alone
+ * (fenp_is_lp), whose power is P. */
+typedef struct fenp_size {
+    int64_t n, p, targets;
+    int     bias;
+    double  power;
+    int64_t room;
+    fenp_kernel kernel;        /* gamma need not be known                               */
+    const char *route;
+} fenp_size;
 
 /* A direct solver does all targets at once, any power it accepts, and its first sweep is the
  * answer. An iterative one (any loss, power 2 alone) is driven by descend.c:
@@ -63,6 +75,7 @@ typedef struct fenp_solver {
     const char *name, *help;
     int        in_weights;         /* works in the weight vector of a linear model       */
     int        iterative;
+    int        lp;                 /* for penalty lp, and for nothing else               */
     int        (*accepts)(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size);
     int64_t    (*bytes)(const fenp_size *size);                      /* of the arena    */
     double     (*flops)(const fenp_size *size);                      /* for the planner */

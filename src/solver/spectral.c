@@ -51,9 +51,11 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
 {
     const fenp_sample *sample = problem->sample;
     const int64_t cells = sample->n * sample->targets;
-    const fenp_size size = {
-        sample->n, sample->p, sample->targets, problem->bias, problem->power, 0
-    };
+    const fenp_size size = { .n = sample->n,
+                             .p = sample->p,
+                             .targets = sample->targets,
+                             .bias = problem->bias,
+                             .power = problem->power };
     state *s = (state *)fenp_arena_doubles(arena, (int64_t)(sizeof *s + 7) / 8);
     s->c = fenp_arena_doubles(arena, cells);
     s->kc = fenp_arena_doubles(arena, cells);

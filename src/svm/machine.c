@@ -93,7 +93,12 @@ static fen_status begin(fenp_machine *m, const fenp_task *task, fen_error *err)
     const int64_t n = m->sample->n, p = m->sample->p;
     const int linear = m->kernel.table->linear;
     const double room = m->o->cache_megabytes * 1048576.0, par = 1.0;
-    const fenp_size size = { n, p, 1, has_bias(m), 2.0, room < 9e18 ? (int64_t)room : INT64_MAX };
+    const fenp_size size = { .n = n,
+                             .p = p,
+                             .targets = 1,
+                             .bias = has_bias(m),
+                             .power = 2.0,
+                             .room = room < 9e18 ? (int64_t)room : INT64_MAX };
     m->solver = fenp_find_solver("block");
     const int64_t mine = fenp_arena_bytes(n) * 4 + fenp_arena_bytes(1) * 3 + fenp_arena_bytes(p);
     const int64_t theirs = m->solver->bytes(&size);
@@ -121,7 +126,7 @@ fen_status fenp_machine_open(const fen_svm_data *data, const fenp_columns *colum
 {
     *m = (fenp_machine){ .o = o };
     m->kernel = (fenp_kernel){ fenp_svm_kernel_table(o->kernel),
-                               { fenp_svm_gamma(data, o), o->degree, o->coef0 } };
+                               { fenp_svm_gamma(data, o), o->degree, o->coef0, 0.0 } };
     fen_status status =
         make_sample(data, columns, rows, n, y, o->kernel == FEN_SVM_PRECOMPUTED, &m->sample, err);
     return status == FEN_OK ? begin(m, task, err) : status;

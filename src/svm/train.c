@@ -44,7 +44,8 @@ static fen_status keep_pars(training *t, fen_error *err)
 {
     if (!t->model) return fenp_no_memory(err, 0, "a model");
     t->model->kernel = t->o->kernel;
-    t->model->par = (fen_kernel_par){ fenp_svm_gamma(t->data, t->o), t->o->degree, t->o->coef0 };
+    t->model->par =
+        (fen_kernel_par){ fenp_svm_gamma(t->data, t->o), t->o->degree, t->o->coef0, 0.0 };
     return FEN_OK;
 }
 

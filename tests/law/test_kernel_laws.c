@@ -34,7 +34,8 @@ static double *random_rows(uint64_t stream, int64_t rows, int64_t dim)
 static fenp_kernel kernel_of(const fen_kernel *table, int64_t dim)
 {
     const double gamma = 0.5 / (double)dim;
-    return (fenp_kernel){ table, { table->gamma_is_inverse_length ? sqrt(gamma) : gamma, 3, 1.0 } };
+    return (fenp_kernel){ table,
+                          { table->gamma_is_inverse_length ? sqrt(gamma) : gamma, 3, 1.0, 0.0 } };
 }
 
 static void every_kernel(void (*law)(const fen_kernel *))
@@ -89,7 +90,7 @@ static void test_formulas(void **state)
         { "linear", xz },
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        const fenp_kernel k = { fenp_find_kernel(expected[i].name), { 0.3, 5, 1.5 } };
+        const fenp_kernel k = { fenp_find_kernel(expected[i].name), { 0.3, 5, 1.5, 0.0 } };
         assert_non_null(k.table);
         const long double wrong = fenp_kernel_pair(&k, x, z, 3) / expected[i].value - 1.0L;
         assert_true(fabsl(wrong) < 2e-15L);

@@ -12,6 +12,7 @@ LAYERS = [
     ["include/fenchel"],
     ["src/base"],
     ["src/kernel", "src/data", "src/loss", "src/penalty"],
+    ["src/tensor"],
     ["src/solver"],
     ["src/feature"],
     ["src/promise"],

@@ -38,7 +38,7 @@ static inline double *random_rows(uint64_t stream, int64_t rows, int64_t p)
 
 static inline fenp_kernel kernel_of(const fen_kernel *table)
 {
-    return (fenp_kernel){ table, { 0.7, 3.0, 1.0 } };
+    return (fenp_kernel){ table, { 0.7, 3.0, 1.0, 0.0 } };
 }
 
 static inline fenp_sample *sample_of(int64_t n, int64_t p)

@@ -215,7 +215,7 @@ static inline fen_model *some_model(const some_kind *kind)
     m->seed = kind->columns ? 12345 : kind->task == PAIRS ? UINT64_MAX : 0;
     m->prep = prep;
     m->loss = fenp_find_loss(kind->loss);
-    m->kernel = (fenp_kernel){ fenp_find_kernel(kind->kernel), { 0.1, 3, 1.0 / 3 } };
+    m->kernel = (fenp_kernel){ fenp_find_kernel(kind->kernel), { 0.1, 3, 1.0 / 3, 0.0 } };
     m->lambda = 1e-3 / 3, m->power = 2, m->tolerance = 1e-6, m->bias = kind->bias;
     m->hash = 0xfedcba9876543210u;
     m->seconds = 0.125;

@@ -49,7 +49,9 @@ typedef struct run {
 static void run_open(run *r, const fenp_problem *q)
 {
     const fenp_solver *solver = fenp_find_solver("block");
-    const fenp_size size = { q->sample->n, q->sample->p, 1, q->bias, 2.0, 0 };
+    const fenp_size size = {
+        .n = q->sample->n, .p = q->sample->p, .targets = 1, .bias = q->bias, .power = 2.0
+    };
     memset(r, 0, sizeof *r);
     assert_true(solver->accepts(q->loss, q->kernel.table, &size));
     assert_int_equal(fenp_arena_open(&r->arena, solver->bytes(&size), "test", NULL), FEN_OK);

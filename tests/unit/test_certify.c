@@ -45,7 +45,7 @@ static fen_model *make_model(const fenp_sample *s, const fen_loss *loss, double 
     assert_non_null(m);
     m->loss = loss;
     m->output[0].par = par;
-    m->kernel = (fenp_kernel){ fenp_find_kernel("gaussian"), { 0.7, 0, 0 } };
+    m->kernel = (fenp_kernel){ fenp_find_kernel("gaussian"), { 0.7, 0, 0, 0.0 } };
     m->lambda = 0.05, m->power = 2.0, m->tolerance = 1e-6, m->bias = bias;
     m->coef_scale[0] = 1.0 / (2.0 * m->lambda);
     return m;
@@ -355,7 +355,7 @@ static void solve(fen_model *m, const fenp_sample *s)
                              .power = 2.0,
                              .bias = m->bias,
                              .gap = 0.0 };
-    const fenp_size size = { N, P, 1, m->bias, 2.0, 0 };
+    const fenp_size size = { .n = N, .p = P, .targets = 1, .bias = m->bias, .power = 2.0 };
     fenp_solution out = { .dual = m->dual, .scale = m->coef_scale, .offset = m->offset };
     fenp_arena arena;
     fen_error err;

@@ -59,7 +59,7 @@ static fen_model *make_model(const fenp_sample *s, const char *penalty, double m
     fen_model *m = fenp_model_new(s->n, s->p, s->targets);
     assert_non_null(m);
     m->loss = fenp_find_loss("square");
-    m->kernel = (fenp_kernel){ fenp_find_kernel("linear"), { 1.0, 0, 0 } };
+    m->kernel = (fenp_kernel){ fenp_find_kernel("linear"), { 1.0, 0, 0, 0.0 } };
     m->penalty = fenp_find_penalty(penalty);
     m->mix = mix, m->lambda = lambda, m->bias = bias, m->tolerance = 1e-9;
     m->weights = fenp_new_zeroed(s->targets * s->p, sizeof *m->weights);
@@ -471,7 +471,7 @@ static fen_model *setting_model(const fenp_sample *s, const setting *of)
     m->loss = of->loss, m->nonnegative = of->nonnegative;
     m->output[0].par = of->loss->parameter.initial;
     if (of->kernel) {
-        m->kernel = (fenp_kernel){ fenp_find_kernel("gaussian"), { 0.7, 0, 0 } };
+        m->kernel = (fenp_kernel){ fenp_find_kernel("gaussian"), { 0.7, 0, 0, 0.0 } };
         free(m->weights), m->weights = NULL;
         m->terms = fenp_new_zeroed(s->n, sizeof *m->terms);
         m->groups.count = s->n;

@@ -56,7 +56,7 @@ typedef struct bench {
 static bench open_bench(const fenp_solver *solver, const fen_loss *loss, int bias, double unit)
 {
     bench b = { .s = make_sample(loss, unit), .solver = solver };
-    const fenp_size size = { N, P, 1, bias, 2.0, 0 };
+    const fenp_size size = { .n = N, .p = P, .targets = 1, .bias = bias, .power = 2.0 };
     fen_error err;
     b.m = fenp_model_new(N, P, 1);
     b.scores = fenp_new_zeroed(N, sizeof(double));
@@ -65,7 +65,7 @@ static bench open_bench(const fenp_solver *solver, const fen_loss *loss, int bia
     b.m->lambda = 0.01;
     b.m->output[0].par = loss->parameter.initial * (loss->residual ? unit : 1.0);
     if (strcmp(loss->name, "pinball") == 0) b.m->output[0].par = 0.3;
-    b.m->kernel = (fenp_kernel){ fenp_find_kernel("gaussian"), { 4.0, 0, 0 } };
+    b.m->kernel = (fenp_kernel){ fenp_find_kernel("gaussian"), { 4.0, 0, 0, 0.0 } };
     const fenp_problem q = { .sample = b.s, .loss = loss, .kernel = b.m->kernel, .bias = bias };
     assert_int_equal(fenp_arena_open(&b.arena, solver->bytes(&size), "test", &err), FEN_OK);
     assert_int_equal(solver->begin(&b.arena, &q, &b.state, NULL, &err), FEN_OK);
@@ -125,7 +125,7 @@ typedef void check(const fenp_solver *solver, const fen_loss *loss, int bias);
 /* With each solver that takes the loss. */
 static void for_solvers(const fen_loss *loss, check *call)
 {
-    const fenp_size size = { N, P, 1, 1, 2.0, 0 };
+    const fenp_size size = { .n = N, .p = P, .targets = 1, .bias = 1, .power = 2.0 };
     int takers = 0;
     for (int k = -1; k < 0 || fenp_solvers[k]; k++) {
         const fenp_solver *solver = k < 0 ? &pairs_solver : fenp_solvers[k];
@@ -213,7 +213,7 @@ static void test_square_as_direct(void **unused)
                                  .power = powers[k],
                                  .bias = 1,
                                  .gap = 1e-12 };
-        const fenp_size size = { N, P, 1, 1, powers[k], 0 };
+        const fenp_size size = { .n = N, .p = P, .targets = 1, .bias = 1, .power = powers[k] };
         fenp_solution out = { .dual = dual, .scale = &scale, .offset = &offset };
         assert_int_equal(fenp_arena_open(&arena, direct->bytes(&size), "test", &err), FEN_OK);
         assert_int_equal(direct->begin(&arena, &q, &state, NULL, &err), FEN_OK);

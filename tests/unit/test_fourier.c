@@ -61,7 +61,7 @@ enum { P = 5 };
 
 static fenp_kernel kernel_of(const fen_kernel *table, double gamma)
 {
-    return (fenp_kernel){ table, { gamma, 3.0, 1.0 } };
+    return (fenp_kernel){ table, { gamma, 3.0, 1.0, 0.0 } };
 }
 
 static double *draw(const fenp_approx *approx, const fenp_kernel *k, int64_t p, uint64_t seed)

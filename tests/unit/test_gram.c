@@ -60,7 +60,7 @@ static long double exact(const fen_kernel *table, const double *x, const double 
 /* Both directions of use: the triangle of x, and x times unit vectors. */
 static void check_distances(const fen_kernel *table, const double *x, int64_t dim)
 {
-    const fenp_kernel k = { table, { 0, 0, 0 } };
+    const fenp_kernel k = { table, { 0, 0, 0, 0.0 } };
     const fen_view rows = { x, N, dim, dim };
     double *out = doubles(N * N), *identity = doubles(N * N), *full = doubles(N * N);
     for (int64_t i = 0; i < N; i++) identity[i * N + i] = 1.0;
@@ -139,7 +139,7 @@ static void test_near_duplicates_elsewhere(void **state)
     (void)state;
     for (int d = 0; d < DIMS; d++) {
         const int64_t dim = dims[d], rows = 100;
-        const fenp_kernel k = { &squared, { 0, 0, 0 } };
+        const fenp_kernel k = { &squared, { 0, 0, 0, 0.0 } };
         double *x = random_rows(12, rows, dim), *z = doubles(rows * dim);
         double *identity = doubles(rows * rows), *out = doubles(rows * rows);
         for (int64_t i = 0; i < rows; i++) identity[i * rows + i] = 1.0;
@@ -203,7 +203,7 @@ static void test_extreme_scales(void **state)
             const fen_view rows = { x, N, dim, dim };
             for (const fen_kernel *const *table = fenp_kernels; *table; table++) {
                 if ((*table)->basis == FEN_PRODUCT || (*table)->basis == FEN_PRECOMPUTED) continue;
-                const fenp_kernel k = { *table, { 1.0, 0, 0 } };
+                const fenp_kernel k = { *table, { 1.0, 0, 0, 0.0 } };
                 assert_int_equal(fenp_gram_upper(&k, rows, out, NULL, NULL), FEN_OK);
                 for (int64_t j = 0; j < N; j++)
                     for (int64_t i = 0; i <= j; i++)
@@ -227,7 +227,7 @@ static void test_batches(void **state)
 {
     (void)state;
     const int64_t dim = 10;
-    const fenp_kernel k = { fenp_find_kernel("gaussian"), { 0.1, 0, 0 } };
+    const fenp_kernel k = { fenp_find_kernel("gaussian"), { 0.1, 0, 0, 0.0 } };
     double *x = random_rows(8, N, dim), *coef = random_rows(9, 1, N), *all = doubles(N), one;
     const fen_view centres = { x, N, dim, dim };
     assert_int_equal(fenp_gram_times(&k, centres, centres, coef, 1, all, NULL, NULL), FEN_OK);
@@ -246,7 +246,7 @@ static void test_empty(void **state)
     (void)state;
     for (const fen_kernel *const *table = fenp_kernels; *table; table++) {
         if ((*table)->basis == FEN_PRECOMPUTED) continue;
-        const fenp_kernel k = { *table, { 1.0, 2, 3.0 } };
+        const fenp_kernel k = { *table, { 1.0, 2, 3.0, 0.0 } };
         double x[3] = { 0 }, out[9], coef[3] = { 1.0, 1.0, 1.0 }, sums[3];
         const double expected = k.table->value(0.0, &k.par); /* no features at all */
         const fen_view none = { x, 3, 0, 1 }, nobody = { x, 0, 1, 1 };
@@ -269,7 +269,7 @@ static void test_diagonal(void **state)
     for (int64_t i = 0; i < N; i++) w[i] = 2.0 * (double)(i + 1) / (double)(N * (N + 1));
     for (const fen_kernel *const *table = fenp_kernels; *table; table++) {
         if ((*table)->basis == FEN_PRECOMPUTED) continue;
-        const fenp_kernel k = { *table, { 0.7, 3, 1.0 } };
+        const fenp_kernel k = { *table, { 0.7, 3, 1.0, 0.0 } };
         double mean = 0.0;
         fenp_gram_diagonal(&k, rows, diagonal);
         for (int64_t i = 0; i < N; i++) {
@@ -289,7 +289,7 @@ static void test_diagonal(void **state)
 static void test_precomputed(void **state)
 {
     (void)state;
-    const fenp_kernel k = { fenp_find_kernel("precomputed"), { 0, 0, 0 } };
+    const fenp_kernel k = { fenp_find_kernel("precomputed"), { 0, 0, 0, 0.0 } };
     double given[] = { 4.0, 1.0, 0.5, 99.0, 1.0, 3.0, -1.0, 99.0, 0.5, -1.0, 2.0, 99.0 };
     double out[9] = { 0 }, diagonal[3], coef[] = { 1.0, 2.0, -1.0, 0.0, 0.0, 1.0 }, product[6];
     const double w[] = { 0.5, 0.25, 0.25 };
@@ -398,7 +398,7 @@ static void test_progress(void **state)
     (void)state;
     const int64_t dim = 2, n = 2;
     const double x[] = { 0.0, 1.0, 2.0, 3.0 }, coef[] = { 1.0, 1.0 };
-    const fenp_kernel k = { fenp_find_kernel("gaussian"), { 0.1, 0, 0 } };
+    const fenp_kernel k = { fenp_find_kernel("gaussian"), { 0.1, 0, 0, 0.0 } };
     const fen_view rows = { x, n, dim, dim };
     double out[4];
     for (int stop_at = 0; stop_at <= 2; stop_at++)

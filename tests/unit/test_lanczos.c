@@ -98,7 +98,7 @@ static answer solve(const char *name, const fenp_problem *q, int sweeps)
 {
     const fenp_sample *s = q->sample;
     const int64_t n = s->n, k = s->targets;
-    const fenp_size size = { n, s->p, k, q->bias, q->power, 0 };
+    const fenp_size size = { .n = n, .p = s->p, .targets = k, .bias = q->bias, .power = q->power };
     const fenp_solver *solver = fenp_find_solver(name);
     answer a = { { .dual = zeros(n * k), .scale = zeros(k), .offset = zeros(k) },
                  zeros(n * k),

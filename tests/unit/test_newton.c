@@ -87,7 +87,9 @@ static int count(void *user, const char *stage, double fraction)
 static void solve_until(const char *name, const fenp_problem *q, int stop, answer *a)
 {
     const fenp_solver *solver = fenp_find_solver(name);
-    const fenp_size size = { q->sample->n, q->sample->p, 1, q->bias, 2.0, 0 };
+    const fenp_size size = {
+        .n = q->sample->n, .p = q->sample->p, .targets = 1, .bias = q->bias, .power = 2.0
+    };
     fenp_solution out = { .dual = a->dual,
                           .scale = &a->scale,
                           .offset = &a->offset,
@@ -568,7 +570,8 @@ static void test_interrupted(void **unused)
 static void test_sizes(void **unused)
 {
     (void)unused;
-    const fenp_size huge = { INT64_MAX / 4, 3, 1, 1, 2.0, 0 }, ordinary = { 1000, 3, 1, 1, 2.0, 0 };
+    const fenp_size huge = { .n = INT64_MAX / 4, .p = 3, .targets = 1, .bias = 1, .power = 2.0 },
+                    ordinary = { .n = 1000, .p = 3, .targets = 1, .bias = 1, .power = 2.0 };
     const fenp_solver *kernel = fenp_find_solver("newton"),
                       *linear = fenp_find_solver("newton-linear");
     assert_true(kernel->bytes(&huge) == -1 && linear->bytes(&huge) == -1);

@@ -56,7 +56,7 @@ static fenp_sample *random_sample(int64_t n, int64_t targets, int signs, int wei
 
 static const fenp_solver *solver_for(const fen_loss *loss, const fen_kernel *kernel)
 {
-    const fenp_size size = { N, P, 1, 1, 2.0, 0 };
+    const fenp_size size = { .n = N, .p = P, .targets = 1, .bias = 1, .power = 2.0 };
     for (int i = 0; fenp_solvers[i]; i++)
         if (fenp_solvers[i]->iterative && fenp_solvers[i]->accepts(loss, kernel, &size))
             return fenp_solvers[i];
@@ -101,7 +101,9 @@ static void fit(fitted *m, const fenp_problem *all, fenp_sample *part, fenp_sett
 {
     fenp_problem q = *all;
     const fenp_solver *solver = solver_for(q.loss, q.kernel.table);
-    const fenp_size size = { part->n, part->p, 1, q.bias, 2.0, 0 };
+    const fenp_size size = {
+        .n = part->n, .p = part->p, .targets = 1, .bias = q.bias, .power = 2.0
+    };
     double gap;
     fenp_solution out = {
         .dual = m->u, .scores = m->f, .scale = &m->scale, .offset = &m->offset, .gap = &gap
@@ -192,7 +194,11 @@ static void refit_as(const fenp_problem *q, fenp_refits how, const fenp_setting 
                      int64_t count, double *scores, double *held)
 {
     const fenp_solver *solver = solver_for(q->loss, q->kernel.table);
-    const fenp_size size = { q->sample->n, q->sample->p, q->sample->targets, q->bias, 2.0, 0 };
+    const fenp_size size = { .n = q->sample->n,
+                             .p = q->sample->p,
+                             .targets = q->sample->targets,
+                             .bias = q->bias,
+                             .power = 2.0 };
     const int64_t folds = how.folds;
     how.solver = solver, how.gap = GAP, how.seed = 5;
     fenp_arena arena;
@@ -270,7 +276,7 @@ static void square_loss_agrees_with_its_closed_forms(void **state)
     fenp_sample *s = random_sample(N, 2, 0, 1);
     fenp_problem q = problem_of(s, "square", 1);
     const fenp_output outputs[2] = { { .par = 0.0 }, { .par = 0.0 } };
-    const fenp_size size = { N, P, 2, 1, 2.0, 0 };
+    const fenp_size size = { .n = N, .p = P, .targets = 2, .bias = 1, .power = 2.0 };
     double scores[2 * COUNT], expected[2 * COUNT];
     fenp_arena arena;
     for (int64_t folds = 0; folds <= FOLDS; folds += FOLDS) {

@@ -90,7 +90,11 @@ static double predict(const fenp_problem *q, const int64_t *row, int64_t m, cons
 static void solve(const char *name, const fenp_problem *q, fenp_solution *out)
 {
     const fenp_solver *solver = fenp_find_solver(name);
-    const fenp_size size = { q->sample->n, q->sample->p, q->sample->targets, q->bias, 2.0, 0 };
+    const fenp_size size = { .n = q->sample->n,
+                             .p = q->sample->p,
+                             .targets = q->sample->targets,
+                             .bias = q->bias,
+                             .power = 2.0 };
     fenp_arena arena;
     fen_error err;
     void *state;
@@ -117,7 +121,7 @@ static void test_solvers_meet_kkt(void **unused)
     for (int which = 0; which < 5 * 4; which++) {
         fenp_sample *s = random_sample(N, P, which & 1);
         const fenp_problem q = problem_of(s, kernels[which / 4], 0.01, which >> 1 & 1);
-        const fenp_size size = { N, P, T, q.bias, 2.0, 0 };
+        const fenp_size size = { .n = N, .p = P, .targets = T, .bias = q.bias, .power = 2.0 };
         double c[MOST], b, dual[N * T], scale[T], offset[T], weights[P * T];
         const int linear = strcmp(q.kernel.table->name, "linear") == 0;
         fenp_solution out = {
@@ -196,7 +200,9 @@ static void scores_by(int route, const fenp_problem *q, const fenp_setting *poin
                       fenp_score_kind kind, double *scores)
 {
     const fenp_sample *s = q->sample;
-    const fenp_size size = { s->n, s->p, s->targets, q->bias, 2.0, 0 };
+    const fenp_size size = {
+        .n = s->n, .p = s->p, .targets = s->targets, .bias = q->bias, .power = 2.0
+    };
     fenp_arena arena;
     fen_error err;
     const int primal = route == 2;
@@ -293,7 +299,7 @@ static void test_kfold(void **unused)
         const int count = which & 4 ? 1 : 2;
         fenp_sample *s = random_sample(N, P, which & 1);
         fenp_problem q = problem_of(s, "gaussian", 0.0, which >> 1 & 1);
-        const fenp_size size = { N, P, T, q.bias, 2.0, 0 };
+        const fenp_size size = { .n = N, .p = P, .targets = T, .bias = q.bias, .power = 2.0 };
         fenp_arena arena;
         fen_error err;
         double scores[2 * T];
@@ -333,7 +339,7 @@ static void test_singular_kernel(void **unused)
     fenp_sample *s = random_sample(N, P, 0);
     for (int64_t i = 1; i < N; i += 2) memcpy(s->x + i * P, s->x + (i - 1) * P, sizeof(double) * P);
     fenp_problem q = problem_of(s, "gaussian", 1e-3, 1);
-    const fenp_size size = { N, P, T, 1, 2.0, 0 };
+    const fenp_size size = { .n = N, .p = P, .targets = T, .bias = 1, .power = 2.0 };
     double dual[N * T], scale[T], offset[T], c[MOST], b;
     int64_t all[N];
     for (int64_t i = 0; i < N; i++) all[i] = i;
