@@ -88,6 +88,10 @@ static fen_status make_design(const fenp_sample *sample, const fen_options *o, f
         const fen_status status = find_gamma(sample, o, s, &choosing, err);
         return status == FEN_OK ? make_kernel_matrix(sample, s, &filling, err) : status;
     }
+    if (s->by_rows && sample->x && sample->targets == 1) {
+        s->x = fenp_design_by_rows(sample);
+        return FEN_OK;
+    }
     return fenp_design_of(sample, &s->x, &s->owned, err);
 }
 
@@ -149,13 +153,13 @@ static fen_status make_problems(const fenp_sample *sample, const fenp_settled *s
     return FEN_OK;
 }
 
-fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
-                           const fenp_settled *settled, fenp_setup *out, const fenp_task *task,
-                           fen_error *err)
+static fen_status make(const fenp_prep *prep, const fenp_sample *sample,
+                       const fenp_settled *settled, int by_rows, fenp_setup *out,
+                       const fenp_task *task, fen_error *err)
 {
     const char *how = settled->penalty.how;
     const int joint = how && strcmp(how, "targets") == 0;
-    *out = (fenp_setup){ .count = 0 };
+    *out = (fenp_setup){ .by_rows = by_rows };
     fen_status status = joint ? check_copies(sample, settled, err) : FEN_OK;
     if (status == FEN_OK) status = fenp_linear_fits(sample, settled, err);
     if (status == FEN_OK) status = make_design(sample, &settled->o, out, task, err);
@@ -164,6 +168,20 @@ fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
     if (status == FEN_OK) status = make_problems(sample, settled, out, err);
     if (status != FEN_OK) fenp_setup_free(out);
     return status;
+}
+
+fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
+                           const fenp_settled *settled, fenp_setup *out, const fenp_task *task,
+                           fen_error *err)
+{
+    return make(prep, sample, settled, 0, out, task, err);
+}
+
+fen_status fenp_setup_make_by_rows(const fenp_prep *prep, const fenp_sample *sample,
+                                   const fenp_settled *settled, fenp_setup *out,
+                                   const fenp_task *task, fen_error *err)
+{
+    return make(prep, sample, settled, 1, out, task, err);
 }
 
 void fenp_setup_free(fenp_setup *s)

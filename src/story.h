@@ -107,12 +107,18 @@ typedef struct fenp_setup {
                                       as many copies                                    */
     int64_t count;
     int    gamma_chosen;           /* by ridge regression; 0: given or by the rule       */
+    int    by_rows;                /* columns are left to whom they are needed by        */
     double *owned, *w;             /* columns; weights of all outputs, targets x n       */
 } fenp_setup;
 /* Problems point into the setup itself, the sample and settled: all stay where they are. */
 fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
                            const fenp_settled *settled, fenp_setup *out, const fenp_task *task,
                            fen_error *err);
+/* The same for who looks at no column himself: dense rows of one target stay by rows, and
+ * fenp_linear_begin makes columns where it needs them. */
+fen_status fenp_setup_make_by_rows(const fenp_prep *prep, const fenp_sample *sample,
+                                   const fenp_settled *settled, fenp_setup *out,
+                                   const fenp_task *task, fen_error *err);
 void       fenp_setup_free(fenp_setup *setup);     /* what it holds, not the struct      */
 
 /* ---- select_linear.c: lambda of penalties on coefficients -------------------------------- */

@@ -44,8 +44,8 @@ INLINE void add_rows(int64_t rows, int64_t p, const double *restrict x, const do
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx512f"))) static void
-add_avx512(int64_t rows, int64_t p, const double *x, const double *u, double *at)
+__attribute__((target("avx512f"))) static void add_avx512(int64_t rows, int64_t p, const double *x,
+                                                          const double *u, double *at)
 {
     add_rows(rows, p, x, u, at);
 }

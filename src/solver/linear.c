@@ -24,10 +24,10 @@
 #include "loss/traits.h"
 
 enum { ROUNDS = 100, LEAST_BATCH = 32, ENOUGH_FOR_TWO = 1 << 19 };
-enum { ENOUGH_COPIES = 1 << 26 };                                   /* entries of copied columns */
-enum { WHOLE_MOST = 3000, GRAM_MOST = 3000, GRAM_MOST_THIN = 300 }; /* coefficients */
-static const double MIX_FLOOR = 1e-3;                               /* for lambda_max */
-static const double NULL_GAP = 1e-9; /* of the model without penalised columns */
+enum { ENOUGH_COPIES = 1 << 26 };                /* entries of copied columns */
+enum { GRAM_MOST = 3000, GRAM_MOST_THIN = 300 }; /* coefficients */
+static const double MIX_FLOOR = 1e-3;            /* for lambda_max */
+static const double NULL_GAP = 1e-9;             /* of the model without penalised columns */
 
 const char *const fenp_linear_engines[] = { "active-set", "coordinate", "interior", NULL };
 
@@ -87,39 +87,6 @@ static void shift_labels(fenp_linear_state *s)
             s->y[t * n + i] = y[i] - s->base[t];
             s->variation += w[i] * s->y[t * n + i] * s->y[t * n + i];
         }
-    }
-}
-
-/* ||x_j||^2 over the rows; with a bias, where sum u = 0, of the column less its mean. */
-static double squared_length(fenp_linear_state *s, int64_t j)
-{
-    const fenp_design *x = s->q.x;
-    const int64_t from = x->dense ? j * x->n : x->start[j];
-    const int64_t to = x->dense ? from + x->n : x->start[j + 1];
-    const double *value = x->dense ? x->dense : x->value;
-    double sum = 0.0, square = 0.0;
-    for (int64_t e = from; e < to; e++) sum += value[e];
-    const double mean = s->q.bias && x->n > 0 ? sum / (double)x->n : 0.0;
-    s->middle[j] = mean;
-    for (int64_t e = from; e < to; e++) square += (value[e] - mean) * (value[e] - mean);
-    return square + (double)(x->n - (to - from)) * mean * mean;
-}
-
-static void measure_columns(fenp_linear_state *s)
-{
-    const fenp_groups *g = s->q.groups;
-#pragma omp parallel for schedule(static)
-    for (int64_t j = 0; j < s->q.x->p; j++) s->product[j] = squared_length(s, j);
-    for (int64_t j = 0; j < s->q.x->p && s->q.bias; j++)
-        if (s->middle[j] * s->middle[j] * (double)s->q.x->n > 1e4 * s->product[j])
-            s->off_centre = s->off_centre || s->product[j] > 0.0;
-    for (int64_t i = 0; i < g->count; i++) {
-        double sum = 0.0; /* copies do not add up: their columns stand beside each other */
-        for (int64_t k = 0; k < fenp_group_size(g, i); k++) {
-            const double square = s->product[fenp_group_member(g, i, k) % s->q.x->p];
-            sum = s->q.x->copies > 1 ? fmax(sum, square) : sum + square;
-        }
-        s->length[i] = sqrt(sum) * (1.0 + 1e-12);
     }
 }
 
@@ -349,7 +316,7 @@ static fen_status solve_null(fenp_linear_state *s, const fenp_task *task, fen_er
 /* One thread for designs that a second one would wait for longer than it works. */
 static int narrow(const fenp_design *x)
 {
-    const int64_t entries = x->dense ? x->n * x->p : x->start[x->p];
+    const int64_t entries = x->start ? x->start[x->p] : x->n * x->p;
     return entries < ENOUGH_FOR_TWO ? fenp_threads_narrow(0) : 0;
 }
 
@@ -368,12 +335,14 @@ static fen_status begin(const fenp_linear *problem, fenp_linear_state **out, con
     if (status == FEN_OK) status = fenp_pool_open(s, err);
     if (status == FEN_OK) {
         shift_labels(s);
-        measure_columns(s);
-        status = solve_null(s, task, err);
+        status = fenp_linear_columns(s, err);
     }
-    if (status == FEN_OK && s->square && !s->descends && x->dense && x->p <= x->n &&
-        s->coefs <= WHOLE_MOST && s->largest > 0.0)
+    if (status == FEN_OK) status = solve_null(s, task, err);
+    if (status == FEN_OK && s->square && !s->descends && fenp_linear_is_whole(s) &&
+        s->largest > 0.0)
         status = fenp_pool_add_all(s, err);
+    else if (status == FEN_OK)
+        status = fenp_linear_leave_rows(s, err);
     if (status == FEN_OK)
         *out = s;
     else
@@ -482,7 +451,7 @@ void fenp_linear_end(fenp_linear_state *s)
 {
     if (!s) return;
     fenp_pool_close(&s->pool);
-    free(s->base), free(s->list);
+    free(s->base), free(s->list), free(s->cross), free(s->owned);
     free(s);
 }
 

@@ -26,6 +26,10 @@ void fenp_linear_scores(fenp_linear_state *s)
     const fenp_design *x = s->q.x;
     const fenp_pool *p = &s->pool;
     memset(s->t, 0, (size_t)s->rows * sizeof *s->t);
+    if (x->by_rows) { /* no column, or all in their order */
+        if (p->size > 0) fenp_design_scores(x, p->beta, s->t);
+        return;
+    }
     for (int64_t k = 0; k < p->size * x->copies; k++) {
         const double beta = p->beta[k];
         const int64_t j = p->feature[k / x->copies];

@@ -23,7 +23,11 @@ void fenp_linear_look_at_all(fenp_linear_state *s)
 {
     const fenp_groups *g = s->q.groups;
     memcpy(s->ref, s->u, (size_t)s->rows * sizeof *s->ref);
-    fenp_design_products(s->q.x, s->u, NULL, s->coefs, s->product);
+    if (s->cross) /* the model without columns: u = 2 w (y - b) */
+        for (int64_t j = 0; j < s->coefs; j++)
+            s->product[j] = s->cross[j] - 2.0 * s->b[0] * s->weight_sum * s->middle[j];
+    else
+        fenp_design_products(s->q.x, s->u, NULL, s->coefs, s->product);
     for (int64_t i = 0; i < g->count; i++) {
         const int64_t size = fenp_group_size(g, i);
         double sum = 0.0;

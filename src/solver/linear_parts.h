@@ -58,6 +58,9 @@ struct fenp_linear_state {
     double fuzz;               /* rounding errors of x'u over ||x||                      */
     double floor;              /* least curvature of a quadratic, over the smoothness: grows
                                   where straight parts of a loss lead steps astray       */
+    double *cross;             /* p: 2 X'Wy of a design that stays by rows; else NULL    */
+    fenp_design columns;       /* of one that does not, and where they are; q.x is this   */
+    double *owned;
     fenp_pool pool;
 };
 
@@ -74,6 +77,16 @@ static inline int fenp_pool_has(const fenp_linear_state *s, int64_t group)
     const int64_t first = fenp_group_member(s->q.groups, group, 0);
     return s->pool.place[s->q.x->copies == 1 ? first : first % s->q.x->p] >= 0;
 }
+
+/* Is the Gram matrix of all features made at once? Asked of the square loss. */
+enum { FENP_WHOLE_MOST = 3000 };   /* coefficients */
+static inline int fenp_linear_is_whole(const fenp_linear_state *s)
+{ return !s->q.x->start && s->q.x->p <= s->q.x->n && s->coefs <= FENP_WHOLE_MOST; }
+
+/* ---- linear_columns.c ---- */
+/* Means and lengths, labels being shifted; a design by rows stays so where that will do. */
+fen_status fenp_linear_columns(fenp_linear_state *s, fen_error *err);
+fen_status fenp_linear_leave_rows(fenp_linear_state *s, fen_error *err);   /* columns at last */
 
 /* ---- linear_pool.c ---- */
 fen_status fenp_pool_open(fenp_linear_state *s, fen_error *err);

@@ -263,11 +263,20 @@ static void multiply_plain(fenp_linear_state *s)
 {
     const fenp_design *x = s->q.x;
     fenp_pool *p = &s->pool;
-    cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, (int)x->p, (int)x->n, 2.0 * s->q.w[0],
-                x->dense, (int)x->n, 0.0, p->h, (int)p->ld);
+    cblas_dsyrk(CblasColMajor, CblasUpper, x->by_rows ? CblasNoTrans : CblasTrans, (int)x->p,
+                (int)x->n, 2.0 * s->q.w[0], x->by_rows ? x->by_rows : x->dense,
+                (int)(x->by_rows ? x->p : x->n), 0.0, p->h, (int)p->ld);
     for (int64_t j = 0; j < x->p; j++)
         for (int64_t i = 0; i <= j; i++)
             set_pair(s, i, j, p->h[j * p->ld + i] - 2.0 * s->weight_sum * p->mean[i] * p->mean[j]);
+}
+
+/* a = 2 X'Wy, where X'u of the model without columns, u = 2 w (y - b), is known for all. */
+static void take_labels(fenp_linear_state *s)
+{
+    const double offset = 2.0 * s->b[0] * s->weight_sum;
+    for (int64_t k = 0; k < s->pool.size; k++)
+        s->pool.a[k] = s->product[k] + offset * s->pool.mean[k];
 }
 
 fen_status fenp_pool_add_all(fenp_linear_state *s, fen_error *err)
@@ -282,7 +291,7 @@ fen_status fenp_pool_add_all(fenp_linear_state *s, fen_error *err)
         memset(p->beta, 0, (size_t)p->size * sizeof *p->beta);
         if (is_plain(s)) {
             multiply_plain(s);
-            multiply_labels(s, 0);
+            take_labels(s);
             return FEN_OK;
         }
         fenp_pool_clear(s);

@@ -357,6 +357,41 @@ static void odd_columns_do_no_harm(void **state)
     }
 }
 
+static void lay_in_rows(scene *s)
+{
+    for (int64_t i = 0; i < s->x.n; i++)
+        for (int64_t j = 0; j < s->x.p; j++) s->value[i * s->x.p + j] = column_at(s, i, j);
+    s->x.dense = NULL, s->x.by_rows = s->value;
+}
+
+/* Those that do without columns, and those that make some: an offset, weights, other losses. */
+static void rows_will_do(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 8; variant++) {
+        scene *s =
+            new_scene(variant == 6 ? "logistic" : "square", 60, variant == 4 ? 90 : 20, 1, 41);
+        s->q.bias = variant != 1, s->q.mix = variant == 2 ? 0.5 : 1.0;
+        s->q.nonnegative = variant == 3;
+        for (int64_t i = 0; variant == 5 && i < 60; i++) s->columns[7 * 60 + i] += 50.0;
+        for (int64_t i = 0; variant == 0 && i < 60; i++) s->columns[7 * 60 + i] += 0.5;
+        if (variant == 7) weigh_rows(s);
+        lay_in_rows(s);
+        solve_down(s, 1e-7);
+        free(s);
+    }
+    scene *s = new_scene("square", 60, 20, 1, 43);
+    for (int64_t i = 0; i < 60; i++) s->y[i] = 2.0;
+    lay_in_rows(s);
+    fenp_linear_state *solver = NULL;
+    assert_int_equal(fenp_linear_begin(&s->q, &solver, NULL, NULL), FEN_OK);
+    fenp_linear_point point = point_of(s, 0.1);
+    assert_int_equal(fenp_linear_solve(solver, 1e-9, &point, NULL, NULL), FEN_OK);
+    assert_true(point.terms == 0 && fabs(s->b[0] - 2.0) < 1e-12);
+    fenp_linear_end(solver);
+    free(s);
+}
+
 static void one_row_or_one_column(void **state)
 {
     (void)state;
@@ -503,6 +538,7 @@ int main(void)
         cmocka_unit_test(coordinate_descent_agrees),
         cmocka_unit_test(little_room_is_enough),
         cmocka_unit_test(odd_columns_do_no_harm),
+        cmocka_unit_test(rows_will_do),
         cmocka_unit_test(one_row_or_one_column),
         cmocka_unit_test(scales_do_not_matter),
         cmocka_unit_test(rows_of_weight_0_do_not_exist),
