@@ -50,6 +50,8 @@ fen_status fenp_pivots_predict(const fenp_kernel *kernel, fen_view x, const fenp
                                const fenp_task *task, fen_error *err);
 
 /* ---- points.c: products of h rows ------------------------------------------------------- */
+/* h of a kernel whose order is known to be even. */
+int64_t fenp_half_order(const fenp_kernel *kernel);
 /* Number of multisets of h out of n; INT64_MAX: beyond counting. */
 int64_t fenp_multisets(int64_t n, int64_t h);
 /* Multisets i1 <= ... <= ih in the order (0,0), (0,1), ..., (0,n-1), (1,1), ...: number k. */
@@ -60,6 +62,9 @@ int     fenp_multiset_next(int64_t n, int64_t h, int64_t *member);
 double  fenp_multiset_orders(int64_t h, const int64_t *member);
 /* out (p) = product of these rows */
 void    fenp_point(fen_view x, int64_t h, const int64_t *member, double *out);
+/* out (rows x cols, row-major, ld to a row) = kernel values of points u (rows x p) and v (cols x p) */
+void    fenp_point_kernel(const fenp_kernel *kernel, int64_t p, const double *u, int64_t rows,
+                          const double *v, int64_t cols, double *out, int64_t ld);
 /* T and om of `count` vectors, exactly, by sums over pairs of points: M^2/2 kernel values. */
 fen_status fenp_points_sums(const fenp_kernel *kernel, fen_view x, const double *a, int64_t count,
                             double *value, double *om, const fenp_task *task, fen_error *err);
