@@ -283,7 +283,7 @@ static fen_status pivots(state *s, const fenp_problem *problem, double goal, int
 {
     fenp_qp *q = &s->all;
     const int64_t n = q->n;
-    fenp_pivot_room room = { s->face.factor, s->face.work, s->face.who, 1e-9 };
+    fenp_pivot_room room = { s->face.factor, s->face.work, s->face.who, 1e-9, 0, 0 };
     *moved = 0;
     fen_status status = make_whole(s, problem, task, err);
     const int narrowed = fenp_threads_narrow(0); /* thousands of short calls of BLAS */

@@ -25,6 +25,7 @@ typedef struct fenp_pool {
                                   coefficient                                            */
     double *factor, *work;     /* ld x ld, 12 ld: of pivot.h                             */
     int64_t *who;              /* ld                                                     */
+    int64_t kept;              /* see pivot.h: of factor and who, for the matrix as it is  */
 } fenp_pool;
 
 struct fenp_linear_state {

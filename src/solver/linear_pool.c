@@ -74,7 +74,7 @@ static int grow_matrix(fenp_pool *p, int64_t ld)
     for (int64_t k = 0; p->h && k < p->ld; k++)
         memcpy(h + k * ld, p->h + k * p->ld, (size_t)p->ld * sizeof *h);
     free(p->h), free(p->factor);
-    p->h = h, p->factor = factor;
+    p->h = h, p->factor = factor, p->kept = 0;
     return 0;
 }
 
@@ -311,7 +311,7 @@ void fenp_pool_clear(fenp_linear_state *s)
 {
     fenp_pool *p = &s->pool;
     for (int64_t k = 0; k < p->size; k++) p->place[p->feature[k]] = -1;
-    p->size = p->groups = p->shaped = 0;
+    p->size = p->groups = p->shaped = p->kept = 0;
     if (p->h) memset(p->h, 0, (size_t)(p->ld * p->ld) * sizeof *p->h);
 }
 

@@ -15,7 +15,8 @@
  * directions are noise; 1e-11 for columns, where they may be what is asked for.
  * Special cases. Steps of length 0 (degenerate corners) are possible; the number of pivots is
  * bounded, and pairs (smo.h) lead out of a circle.
- * Cost. About 4 m^2 flops when one leaves, 2 n m more when some join, m = |F|; m^3/3 once. */
+ * Cost. About 4 m^2 flops when one leaves, 2 n m more when some join, m = |F|; m^3/3 once, and
+ * not where the factor of a call before is kept. */
 #include "solver/pivot.h"
 
 #include <math.h>
@@ -31,8 +32,8 @@ typedef struct face {
     const fenp_qp *q;
     const double *k;
     int64_t ld; /* of k                                                                 */
-    double *l;  /* m x m, column-major, stride n: the factor                     */
-    int64_t m, *who;
+    double *l;  /* m x m, column-major: the factor                                      */
+    int64_t stride, m, *who;
     double *h;           /* m: slopes                                                     */
     double *low, *high;  /* m: limits of the face                                         */
     double *step, *ones; /* m                                                             */
@@ -61,18 +62,34 @@ static void append(face *f, int64_t i, int right)
     f->who[f->m++] = i;
 }
 
+static int is_free(const fenp_qp *q, int64_t i) { return fenp_qp_rise(q, i) == fenp_qp_fall(q, i); }
+
+/* The free ones as they were left by a call before, whose factor is there; 0: others are free. */
+static int recall(face *f, int64_t kept)
+{
+    const fenp_qp *q = f->q;
+    int64_t count = 0;
+    for (int64_t i = 0; i < q->n && kept > 0; i++) count += is_free(q, i);
+    for (int64_t r = 0; r < kept && count == kept; r++)
+        if (!is_free(q, f->who[r])) return 0;
+    if (kept == 0 || count != kept) return 0;
+    for (int64_t r = 0; r < kept; r++) append(f, f->who[r], 1);
+    return 1;
+}
+
 static fen_status factorise(face *f, int *definite, fen_error *err)
 {
     const fenp_qp *q = f->q;
     for (int64_t i = 0; i < q->n; i++)
-        if (fenp_qp_rise(q, i) == fenp_qp_fall(q, i)) append(f, i, 1);
+        if (is_free(q, i)) append(f, i, 1);
     for (int64_t c = 0; c < f->m; c++) {
         const double *row = f->k + f->who[c] * f->ld;
-        for (int64_t r = c; r < f->m; r++) f->l[r + c * q->n] = row[f->who[r]];
-        f->l[c + c * q->n] += q->d[f->who[c]] + rho_of(f, f->who[c]);
+        for (int64_t r = c; r < f->m; r++) f->l[r + c * f->stride] = row[f->who[r]];
+        f->l[c + c * f->stride] += q->d[f->who[c]] + rho_of(f, f->who[c]);
     }
     int64_t rank = f->m;
-    const fen_status status = f->m > 0 ? fenp_cholesky(f->m, f->l, q->n, &rank, NULL, err) : FEN_OK;
+    const fen_status status =
+        f->m > 0 ? fenp_cholesky(f->m, f->l, f->stride, &rank, NULL, err) : FEN_OK;
     *definite = rank == f->m;
     return status;
 }
@@ -81,7 +98,7 @@ static fen_status factorise(face *f, int *definite, fen_error *err)
 static void join(face *f, int64_t i, int right)
 {
     const fenp_qp *q = f->q;
-    const int64_t m = f->m, n = q->n;
+    const int64_t m = f->m, n = f->stride;
     const double *row = f->k + i * f->ld;
     for (int64_t r = 0; r < m; r++) f->step[r] = row[f->who[r]];
     const double rho = rho_of(f, i);
@@ -98,7 +115,7 @@ static void close_gap(double *list, int64_t at, int64_t left)
 /* The r-th of F leaves. */
 static void leave(face *f, int64_t r)
 {
-    fenp_factor_delete(f->l, f->q->n, f->m, r);
+    fenp_factor_delete(f->l, f->stride, f->m, r);
     const int64_t m = --f->m;
     f->taken[f->who[r]] = 0.0;
     memmove(f->who + r, f->who + r + 1, (size_t)(m - r) * sizeof *f->who);
@@ -107,7 +124,7 @@ static void leave(face *f, int64_t r)
 
 /* ---- a step --------------------------------------------------------------------------------- */
 
-static void solve(const face *f, double *x) { fenp_factor_solve(f->l, f->q->n, f->m, x); }
+static void solve(const face *f, double *x) { fenp_factor_solve(f->l, f->stride, f->m, x); }
 
 /* step, and what every free variable then says b is. Their mean is taken off first: what is
  * left is small, and so are the rounding errors that a nearly singular matrix makes large. */
@@ -230,13 +247,15 @@ fen_status fenp_pivot(const fenp_qp *q, const double *k, int64_t ld, double tole
     face f = {
         .q = q, .k = k, .ld = ld, .ridge = room->ridge, .l = room->factor, .who = room->who
     };
+    f.stride = room->stride > 0 ? room->stride : n;
     f.step = room->work, f.ones = f.step + n, f.low = f.ones + n, f.high = f.low + n;
     f.h = f.high + n, f.moved = f.h + n, f.taken = f.moved + n;
     memset(f.moved, 0, (size_t)(2 * n) * sizeof(double));
     for (int64_t i = 0; i < n; i++) f.least = fmax(f.least, room->ridge * fabs(k[i + i * ld]));
-    int definite;
-    *moved = 0;
-    fen_status status = factorise(&f, &definite, err);
+    const int64_t kept = room->kept;
+    int definite = 1;
+    *moved = 0, room->kept = 0;
+    fen_status status = recall(&f, kept) ? FEN_OK : factorise(&f, &definite, err);
     if (status != FEN_OK || !definite) return status;
     for (int64_t pivot = 0; pivot < pivots && status == FEN_OK; pivot++) {
         double b = 0.0;
@@ -247,5 +266,6 @@ fen_status fenp_pivot(const fenp_qp *q, const double *k, int64_t ld, double tole
         if (!invite(&f, b, tolerance)) break;
     }
     catch_up(&f);
+    room->kept = f.m;
     return status;
 }

@@ -9,6 +9,10 @@ typedef struct fenp_pivot_room {
     double *work;              /* 7 n                                                   */
     int64_t *who;              /* n                                                     */
     double ridge;              /* R_ii / (K_ii + D_ii), see pivot.c                     */
+    int64_t stride;            /* of factor; 0: n                                       */
+    int64_t kept;              /* in: factor and who are those of a call before with the same K
+                                  and D (n may have grown), which left so many free; 0: they
+                                  are not. Out: of this call                            */
 } fenp_pivot_room;
 
 /* Works until the violation is at most tolerance, pivots are used up or the task ends; g goes
