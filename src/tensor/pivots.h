@@ -8,8 +8,9 @@
  * v(a) = a^(h): entries a_i1 ... a_ih over all n^h tuples (so v'Gv = T(a)), hence exactly
  *     0 <= T(a) - T~(a) = v'Ev <= rho = (sum over tuples of |v| sqrt(e))^2,
  *     |om_i - om~_i| <= sqrt(rho) sum over tuples (i, ...) of |v without i| sqrt(e).
- * e is computed as kappa(u.u) - |l|^2 and never trusted below its rounding errors:
- * e <- max(e, 0) + 4 (r + 4) 2^-53 kappa(u.u). */
+ * e is computed as kappa(u.u) - |l|^2, and in these bounds never trusted below its rounding
+ * errors: e <- max(e, 0) + 4 (r + 4) 2^-53 kappa(u.u). The first is a triangle inequality over
+ * all tuples: what is really missing is smaller by some orders of magnitude. */
 #ifndef FENP_PIVOTS_H
 #define FENP_PIVOTS_H
 #include "base/clock.h"
@@ -29,10 +30,6 @@ typedef struct fenp_pivots {
 fen_status fenp_pivots_find(const fenp_kernel *kernel, fen_view x, double tolerance, int64_t most,
                             fenp_pivots *out, const fenp_task *task, fen_error *err);
 void       fenp_pivots_free(fenp_pivots *pivots);
-/* l = factor^-1 k(S, u) of points first .. first + count - 1 in the order of fenp_points: count x
- * pivots->count, row-major. e (count, may be NULL): as above. */
-void       fenp_pivots_block(const fenp_kernel *kernel, fen_view x, const fenp_pivots *pivots,
-                             int64_t first, int64_t count, double *l, double *e);
 /* T~ and om~ of `count` vectors a (count x n) in one pass over the points, in double precision;
  * value_error and om_error (count; count x n): the bounds above. */
 fen_status fenp_pivots_sums(const fenp_kernel *kernel, fen_view x, const fenp_pivots *pivots,
@@ -61,7 +58,7 @@ int     fenp_multiset_next(int64_t n, int64_t h, int64_t *member);
 /* h! / (counts of equal members)! : tuples that are this multiset */
 double  fenp_multiset_orders(int64_t h, const int64_t *member);
 /* out (p) = product of these rows */
-void    fenp_point(fen_view x, int64_t h, const int64_t *member, double *out);
+void    fenp_point_of(fen_view x, int64_t h, const int64_t *member, double *out);
 /* out (rows x cols, row-major, ld to a row) = kernel values of points u (rows x p) and v (cols x p) */
 void    fenp_point_kernel(const fenp_kernel *kernel, int64_t p, const double *u, int64_t rows,
                           const double *v, int64_t cols, double *out, int64_t ld);

@@ -77,7 +77,7 @@ double fenp_multiset_orders(int64_t h, const int64_t *member)
 
 /* ---- points ------------------------------------------------------------------------------ */
 
-void fenp_point(fen_view x, int64_t h, const int64_t *member, double *out)
+void fenp_point_of(fen_view x, int64_t h, const int64_t *member, double *out)
 {
     for (int64_t j = 0; j < x.cols; j++) out[j] = 1.0;
     for (int64_t s = 0; s < h; s++) {
@@ -186,7 +186,7 @@ static void add(long double *to, const double *from, int64_t count)
 static void make_points(const sums *s, int64_t first, int64_t count, double *out)
 {
     for (int64_t k = 0; k < count; k++)
-        fenp_point(s->x, s->h, s->member + (first + k) * s->h, out + k * s->x.cols);
+        fenp_point_of(s->x, s->h, s->member + (first + k) * s->h, out + k * s->x.cols);
 }
 
 /* Points row.. against active points col..; both: also the other way round. */
