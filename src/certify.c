@@ -40,13 +40,20 @@ double fenp_claim_shift(const fenp_claim *c)
 
 static double score_at(const fenp_claim *c, int64_t i) { return c->f[i] + (c->offset - c->shift); }
 
+/* A score that is an interval: the loss is convex, and largest at an end. */
+static double loss_at(const fenp_claim *c, int64_t i)
+{
+    const double t = score_at(c, i), slack = c->slack ? c->slack[i] : 0.0;
+    const double loss = fenp_forgiving_loss(c->loss, c->y[i], t - slack, c->shift, c->par);
+    if (slack == 0.0) return loss;
+    return fmax(loss, fenp_forgiving_loss(c->loss, c->y[i], t + slack, c->shift, c->par));
+}
+
 double fenp_claim_mean_loss(const fenp_claim *c)
 {
     long double sum = 0.0L;
     for (int64_t i = 0; i < c->n; i++)
-        if (c->w[i] > 0.0)
-            sum += (long double)c->w[i] *
-                   fenp_forgiving_loss(c->loss, c->y[i], score_at(c, i), c->shift, c->par);
+        if (c->w[i] > 0.0) sum += (long double)c->w[i] * loss_at(c, i);
     return (double)sum;
 }
 
@@ -203,21 +210,25 @@ typedef struct desk {
     double *coef;           /* targets x n: u, then as many: the feasible u          */
     double *products;       /* n x 2 targets: the kernel matrix times all of them    */
     double *f, *z, *w;      /* n each, of one target                                 */
+    double *slack;          /* n: of f                                               */
     double *g;              /* p                                                     */
     double diagonal;        /* mean k(x,x)                                           */
     double spread;          /* see fenp_claim                                        */
     const fenp_line *lines; /* power < 1: of all targets                             */
+    fenp_forms forms;       /* penalty lp, but for linear kernels: of coef           */
 } desk;
 
 static int64_t work_bytes(const fenp_size *size, int64_t tangents)
 {
-    return 2 * fenp_arena_bytes(2 * size->n * size->targets) + 3 * fenp_arena_bytes(size->n) +
+    return 2 * fenp_arena_bytes(2 * size->n * size->targets) + 4 * fenp_arena_bytes(size->n) +
            fenp_arena_bytes(size->p) + (tangents ? fenp_tangents_room(size, tangents) : 0);
 }
 
 int64_t fenp_certify_bytes(const fenp_size *size)
 {
-    return work_bytes(size, size->power < 1.0 ? FENP_NODES_MAX * size->targets : 0);
+    const int tensor = fenp_is_lp(&size->kernel) && !size->kernel.table->linear;
+    return work_bytes(size, size->power < 1.0 ? FENP_NODES_MAX * size->targets : 0) +
+           (tensor ? fenp_forms_room(&size->kernel, size->n, size->p, 2 * size->targets) : 0);
 }
 
 static desk open_desk(fenp_arena *arena, const fen_model *m)
@@ -228,6 +239,7 @@ static desk open_desk(fenp_arena *arena, const fen_model *m)
                    .f = fenp_arena_doubles(arena, m->n),
                    .z = fenp_arena_doubles(arena, m->n),
                    .w = fenp_arena_doubles(arena, m->n),
+                   .slack = fenp_arena_doubles(arena, m->n),
                    .g = fenp_arena_doubles(arena, m->p) };
 }
 
@@ -313,30 +325,51 @@ static void kernel_norms(const fen_model *m, int64_t t, const double *coef, cons
     c->dual_norm = (double)sqrtl(fmaxl(dual_square, 0.0L));
 }
 
-static void judge_targets(const fen_model *m, const fenp_sample *sample, desk *d,
-                          fen_certificate *out)
+/* Penalty lp. */
+static fen_status lp_norms(const fen_model *m, const fenp_sample *sample, int64_t t, desk *d,
+                           fenp_claim *c, const fenp_task *task, fen_error *err)
+{
+    const double *u = d->coef + t * m->n, *feasible = d->coef + (m->targets + t) * m->n;
+    if (m->weights) return fenp_claim_by_weights(m, sample, t, u, feasible, c, d->f, task, err);
+    fenp_forms_scores(&d->forms, t, &m->kernel, m->coef_scale[t], d->f, d->slack, &c->norm);
+    c->dual_norm = fenp_forms_dual_norm(&d->forms, m->targets + t, &m->kernel);
+    c->slack = d->slack;
+    return FEN_OK;
+}
+
+static fen_status judge_targets(const fen_model *m, const fenp_sample *sample, desk *d,
+                                fen_certificate *out, const fenp_task *task, fen_error *err)
 {
     const int64_t n = m->n, all = n * m->targets;
-    for (int64_t t = 0; t < m->targets; t++) {
+    fen_status status = FEN_OK;
+    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++) {
         const double *feasible = d->coef + all + t * n;
         fenp_claim c = fenp_claim_of(m, sample, t, d->spread, d->w);
         c.f = d->f, c.z = d->z;
         c.tangents = d->lines ? d->lines + t * m->tangent_count : NULL;
         for (int64_t i = 0; i < n; i++) d->z[i] = d->w[i] > 0.0 ? feasible[i] / d->w[i] : 0.0;
-        if (m->weights)
+        if (fenp_model_is_lp(m))
+            status = lp_norms(m, sample, t, d, &c, task, err);
+        else if (m->weights)
             linear_products(m, sample, t, feasible, &c, d->f, d->g);
         else
             kernel_norms(m, t, d->coef, d->products, &c, d->f);
-        out[t] = judge(&c, d->coef + t * n, m->tolerance, 1.0 / (2.0 * m->coef_scale[t]),
-                       (double)n * DBL_EPSILON * d->diagonal);
+        if (status == FEN_OK)
+            out[t] = judge(&c, d->coef + t * n, m->tolerance, 1.0 / (2.0 * m->coef_scale[t]),
+                           (double)n * DBL_EPSILON * d->diagonal);
     }
+    return status;
 }
 
-/* Where it is asked for: a parameter that earns. */
-static fen_status find_spread(const fen_model *m, const fenp_sample *sample, double diagonal,
+/* The mean of k(x,x), and of the centred k(x,x) where that is asked for: a parameter that earns.
+ * Penalty lp knows neither. */
+static fen_status find_spread(const fen_model *m, const fenp_sample *sample, double *diagonal,
                               double *spread, const fenp_task *task, fen_error *err)
 {
-    *spread = diagonal;
+    *diagonal = *spread = 0.0;
+    if (fenp_model_is_lp(m)) return FEN_OK;
+    *spread = *diagonal =
+        fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
     if (!(m->nu > 0.0) || m->loss->price > 0) return FEN_OK;
     return fenp_gram_spread(&m->kernel, fenp_sample_inputs(sample), sample->w, spread, task, err);
 }
@@ -354,15 +387,18 @@ static fen_status certify_whole(const fen_model *m, const fenp_sample *sample, f
         fenp_arena_open(&arena, work_bytes(&size, k * m->tangent_count), "the certificate", err);
     if (status != FEN_OK) return status;
     desk d = open_desk(&arena, m);
-    d.diagonal = fenp_gram_mean_diagonal(&m->kernel, rows, sample->w);
-    status = find_spread(m, sample, d.diagonal, &d.spread, task, err);
+    status = find_spread(m, sample, &d.diagonal, &d.spread, task, err);
     if (status == FEN_OK) lay_out_duals(m, sample, &d);
     if (status == FEN_OK && !m->weights)
-        status = fenp_gram_times(&m->kernel, rows, rows, d.coef, 2 * k, d.products, task, err);
+        status =
+            fenp_model_is_lp(m)
+                ? fenp_forms_open(&d.forms, &m->kernel, rows, d.coef, 2 * k, k, task, err)
+                : fenp_gram_times(&m->kernel, rows, rows, d.coef, 2 * k, d.products, task, err);
     if (status == FEN_OK && m->tangents)
         status = fenp_tangents_lines(&arena, m, sample, fenp_claim_of(m, sample, 0, d.spread, d.w),
                                      d.z, &d.lines, task, err);
-    if (status == FEN_OK) judge_targets(m, sample, &d, out);
+    if (status == FEN_OK) status = judge_targets(m, sample, &d, out, task, err);
+    fenp_forms_close(&d.forms);
     fenp_arena_close(&arena);
     return status;
 }
@@ -387,14 +423,11 @@ static void join_digits(const fen_model *m, double *digits)
 fen_status fenp_certify_digits(const fen_model *m, const fenp_sample *sample, double *digits,
                                fen_error *err)
 {
-    double *w = fenp_new(m->n, sizeof *w), spread = 0.0;
+    double *w = fenp_new(m->n, sizeof *w), diagonal, spread = 0.0;
     fen_status status = FEN_OK;
     if (!w) return fenp_no_memory(err, fenp_bytes(m->n, 1, sizeof *w), "the certificate");
-    if (m->penalty->parts == FEN_WHOLE) {
-        const fen_view rows = fenp_sample_inputs(sample);
-        const double diagonal = fenp_gram_mean_diagonal(&m->kernel, rows, sample->w);
-        status = find_spread(m, sample, diagonal, &spread, NULL, err);
-    }
+    if (m->penalty->parts == FEN_WHOLE)
+        status = find_spread(m, sample, &diagonal, &spread, NULL, err);
     for (int64_t t = 0; status == FEN_OK && t < m->targets; t++) {
         const fenp_claim c = fenp_claim_of(m, sample, t, spread, w);
         digits[t] = fenp_claim_digits(&c);

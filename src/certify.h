@@ -1,7 +1,9 @@
 /* certify.h -- one target as the certificate sees it: what the files certify*.c share */
 #ifndef FENP_CERTIFY_H
 #define FENP_CERTIFY_H
+#include "base/arena.h"
 #include "story.h"
+#include "tensor/pivots.h"
 
 typedef struct fenp_claim {
     const fen_loss *loss;
@@ -17,9 +19,10 @@ typedef struct fenp_claim {
     double shift;              /* taken off labels and scores: see fenp_claim_shift     */
     int    bias;
     const double *f;           /* n: f(x_i)                                             */
-    double norm;               /* ||f||                                                 */
+    const double *slack;       /* n: f(x_i) is that to so much; NULL: to rounding       */
+    double norm;               /* ||f||, at most                                        */
     const double *z;           /* n: feasible dual variables                            */
-    double dual_norm;          /* ||g|| of them                                         */
+    double dual_norm;          /* ||g|| of them, at most                                */
     double mismatch;           /* linear: weights against coef_scale X'u, relative      */
     const fenp_line *tangents; /* power < 1: T_z of every stored dual vector            */
     int64_t tangent_count;
@@ -96,6 +99,44 @@ double     fenp_claim_rounding(const long double *u, const double *column, int64
 /* ---- certify_linear.c: fenp_certify for penalties on coefficients ---- */
 fen_status fenp_certify_linear(const fen_model *model, const fenp_sample *sample,
                                fen_certificate *out, const fenp_task *task, fen_error *err);
+
+/* ---- certify_tensor.c: penalty lp, ||f|| = |w|_p, ||g|| = |Phi'u|_q ---- */
+/* Forms (tensor/form.h) of `count` vectors v over n rows: T within value .. value + value_error,
+ * om_i within om_error of om; of the first vectors alone where the others have none. */
+typedef struct fenp_sums {
+    double *value, *value_error;   /* count                                             */
+    double *om, *om_error;         /* count x n                                         */
+} fenp_sums;
+/* The same of v / unit, unit the largest |v_i|: T(v) = unit^q T(v / unit) need be no double. */
+typedef struct fenp_forms {
+    int64_t n, count;
+    double *unit;                  /* count; 0: v = 0                                   */
+    fenp_sums sums;
+    fenp_arena arena;
+} fenp_forms;
+/* Memory that it may take; kernel: gamma need not be known. */
+int64_t    fenp_forms_room(const fenp_kernel *kernel, int64_t n, int64_t p, int64_t count);
+/* om of the first `scored` vectors alone. To be closed in any case. */
+fen_status fenp_forms_open(fenp_forms *out, const fenp_kernel *kernel, fen_view x, const double *v,
+                           int64_t count, int64_t scored, const fenp_task *task, fen_error *err);
+void       fenp_forms_close(fenp_forms *forms);
+/* f (n) and slack (n) of c = coef_scale u, u being vector t; norm. */
+void       fenp_forms_scores(const fenp_forms *forms, int64_t t, const fenp_kernel *kernel,
+                             double coef_scale, double *f, double *slack, double *norm);
+/* |Phi'v|_q of vector t, at most. */
+double     fenp_forms_dual_norm(const fenp_forms *forms, int64_t t, const fenp_kernel *kernel);
+/* Linear kernels: f, norm, dual_norm and mismatch of target t from the rows and the weights. */
+fen_status fenp_claim_by_weights(const fen_model *m, const fenp_sample *sample, int64_t t,
+                                 const double *u, const double *feasible, fenp_claim *c, double *f,
+                                 const fenp_task *task, fen_error *err);
+
+/* ---- certify_series.c ---- */
+int64_t    fenp_series_bytes(int64_t n, int64_t p, int64_t count);
+/* By features of ever higher degrees, until T is known to `wanted` of itself or so many flops
+ * are spent; the errors tell. */
+fen_status fenp_series_sums(const fenp_kernel *kernel, fen_view x, const double *v, int64_t count,
+                            int64_t scored, double wanted, double budget, fenp_sums *out,
+                            const fenp_task *task, fen_error *err);
 
 /* ---- certify_tangents.c: power < 1 ---- */
 int64_t    fenp_tangents_room(const fenp_size *size, int64_t count);   /* bytes of an arena */
