@@ -3,7 +3,7 @@
  * Square loss: the first direct solver of the registry that accepts the problem; for powers
  * other than 2 the eigendecomposition of a small kernel matrix, of a larger one a Krylov
  * space, with the eigendecomposition (or, where that does not fit, Cholesky) to the rescue.
- * Other losses: the first iterative solver that accepts the loss and fits into memory
+ * Penalty lp: lp-newton for every loss. Other losses: the first iterative solver that accepts the loss and fits into memory
  * (Newton's method in the weights of smooth linear models, blocks of the dual where the conjugate
  * is in pieces, Newton's method for the logistic loss); they solve one output at a time at
  * power 2 (solver/descend.h). Blocks before Newton: a huber loss whose corner is tiny beside the
@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/registry.h"
 #include "loss/traits.h"
+#include "solver/descend.h"
 #include "story.h"
 
 enum { LEAST_ROOM = 1 << 20 };
@@ -55,7 +56,7 @@ fenp_size fenp_solver_size(const fenp_solver *solver, const fen_options *o, cons
     fenp_size one = *size;
     if (!solver->iterative) return one;
     const int64_t left = fenp_memory_limit(o) - fenp_resident_with(fenp_certify_bytes(size), size);
-    one.targets = 1, one.power = 2.0;
+    one = fenp_descend_size(size);
     one.room = left > LEAST_ROOM ? left : LEAST_ROOM;
     return one;
 }
@@ -70,6 +71,7 @@ static int takes(const fenp_solver *solver, const fen_options *o, const fen_kern
                  const fen_loss *loss, const fenp_size *size)
 {
     const fenp_size asked = fenp_solver_size(solver, o, size);
+    if (solver->lp != fenp_is_lp(&size->kernel)) return 0;
     return solver->accepts(loss, kernel, &asked) && (!solver->iterative || size->power >= 1.0);
 }
 
@@ -114,8 +116,9 @@ const fenp_solver *fenp_pick_solver(const fen_options *o, const fen_kernel *kern
                   named->name, named->help);
         return NULL;
     }
-    found = fenp_is_square(loss) ? solver_for_square(o, kernel, loss, size, rescue)
-                                 : solver_for_loss(o, kernel, loss, size);
+    found = fenp_is_square(loss) && !fenp_is_lp(&size->kernel)
+                ? solver_for_square(o, kernel, loss, size, rescue)
+                : solver_for_loss(o, kernel, loss, size);
     if (!found)
         fenp_fail(err, FEN_BAD_CALL, "no engine fits --loss %s with --kernel %s", loss->name,
                   kernel->name);

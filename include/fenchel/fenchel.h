@@ -93,15 +93,17 @@ typedef struct fen_options {                  /* strings are borrowed, not copie
     const char *class_weights;   /* "", "balanced", or LABEL=WEIGHT,LABEL=WEIGHT      */
     int32_t     probability;     /* 1: probabilities for a loss that has none (Platt) */
     const char *kernel;          /* see fen_list("kernel", ...); "auto": gaussian, but
-                                    linear with penalties on coefficients             */
+                                    linear with lp and penalties on coefficients      */
     const char *penalty;         /* rkhs: lambda ||f||^power; none, l1, elastic:MIX,
-                                    group:FILE and the like: on the coefficients; see
+                                    group:FILE and the like: on the coefficients; lp:P:
+                                    lambda sum |w_k|^P of f = w.phi, 1 < P <= 2; see
                                     fen_list("penalty", ...)                          */
     const char *feature_weights; /* COLUMN=WEIGHT,COLUMN=WEIGHT or a file of such lines:
                                     factors of the penalty, 0: none; "": all 1        */
     int32_t     nonnegative;     /* 1: no coefficient below 0 (l1, elastic, none)     */
     fen_values  gamma;           /* width of the kernel; rule: mean                   */
-    int32_t     degree;          /* polynomial: (gamma x.z + coef0)^degree            */
+    int32_t     degree;          /* polynomial: (gamma x.z + coef0)^degree; -1: 3, of
+                                    tensor-polynomial 2                               */
     double      coef0;
     fen_values  lambda;          /* weight of the penalty, > 0; rule: 1/n             */
     fen_values  power;           /* of the norm in the penalty; 2: ridge              */
@@ -115,6 +117,8 @@ typedef struct fen_options {                  /* strings are borrowed, not copie
                                     loo for the square loss, kfold:5 for others; with
                                     penalties on coefficients kfold:10                */
     const char *engine;          /* auto, or see fen_list("engine", ...)              */
+    const char *route;           /* of lp: features, packed or low-rank; "auto": the
+                                    fastest that fits                                 */
     const char *approx;          /* none, or D random features: fourier:D, orthogonal:D */
     const char *over;            /* fen_path: "lambda" or "power"                     */
     double      tolerance;       /* on relative_gap                                   */
@@ -125,6 +129,8 @@ typedef struct fen_options {                  /* strings are borrowed, not copie
     double      time_limit_seconds;   /* 0: none                                      */
     /* the tool's predict */
     int32_t     scores;          /* 1: decision scores beside the predicted classes   */
+    /* the tool's info */
+    int32_t     features;        /* 1: the weights of the features of the function    */
     /* generators */
     int64_t     rows;
     double      noise;           /* standard deviation; < 0: the generator's own      */
@@ -294,7 +300,7 @@ typedef struct fen_option {
     const char *help;
 } fen_option;
 FEN_API const fen_option *fen_option_at(int32_t i);          /* NULL: past the end     */
-/* kind: "loss", "kernel", "format", "engine", "generator" */
+/* kind: "loss", "penalty", "kernel", "format", "engine", "route", "generator" */
 FEN_API const char *fen_list(const char *kind, int32_t i, const char **help);
 FEN_API const char *fen_status_text(fen_status status);
 FEN_API const char *fen_verdict_text(fen_verdict verdict);

@@ -62,19 +62,21 @@ static const fenp_option table[] = {
         "probabilities of the classes for a loss that has none, by cross-validation" },
       &fenp_on_type, AT(probability), 0, 1, NULL, 0, NULL, 0 },
     { { "kernel", "NAME", "auto", LEARN,
-        "similarity of two rows; auto: gaussian, but linear with penalties on coefficients; "
-        "NAME" },
+        "similarity of two rows; auto: gaussian, but linear with lp and penalties on "
+        "coefficients; NAME" },
       &fenp_choice_type, AT(kernel), 0, 0, "auto", 0, "kernel", 0 },
     { { "gamma", "VALUES", "auto", LEARN,
         "width of the kernel: auto, mean (1/mean squared distance), a number, low:high:count, "
-        "or a list" },
+        "or a list; tensor-exponential: auto (the largest exponent of a row is 1) or a number" },
       &fenp_values_type, AT(gamma), FENP_POSITIVE, FENP_NO_LIMIT, "mean", 0, NULL, 0 },
-    { { "degree", "NUMBER", "3", LEARN, "polynomial kernel: (gamma x.z + coef0)^degree" },
-      &fenp_int32_type, AT(degree), 1, 20, NULL, 0, NULL, 0 },
+    { { "degree", "NUMBER", "auto", LEARN,
+        "polynomial kernel: (gamma x.z + coef0)^degree; auto: 3, of tensor-polynomial 2" },
+      &fenp_int32_type, AT(degree), 1, 20, "auto", -1, NULL, 0 },
     { { "coef0", "NUMBER", "1", LEARN, "polynomial kernel: the constant" },
       &fenp_real_type, AT(coef0), 0, FENP_NO_LIMIT, NULL, 0, NULL, 0 },
     { { "penalty", "NAME[:VALUE]", "rkhs", LEARN,
-        "what lambda weighs: rkhs (the norm of the function to the power), or the coefficients of "
+        "what lambda weighs: rkhs (the norm of the function to the power), lp:P (the weights of "
+        "features to the P, 1 < P <= 2, such as 4/3), or the coefficients of "
         "a linear model or an expansion: l1, elastic:MIX (MIX from 0 to 1 is the share of l1; "
         "default: 0.5), columns in groups: group:auto (the features of each; the default), "
         "group:prefix:SEP (names alike up to SEP), group:targets (a column in all targets) or "
@@ -108,14 +110,18 @@ static const fenp_option table[] = {
     { { "select", "loo|gcv|kfold:K|1se:K|aic|bic|none", "auto", LEARN,
         "score by which gamma, lambda and power are chosen: leave-one-out, generalised "
         "cross-validation, K folds, the largest lambda within a standard error of the best, "
-        "information criteria, or no choice; auto: loo for the square loss, else kfold:5; with "
-        "penalties on coefficients kfold:10; below 20 rows loo" },
+        "information criteria, or no choice; auto: loo for the square loss, else kfold:5 (lp "
+        "too); with penalties on coefficients kfold:10; below 20 rows loo" },
       &fenp_choice_type, AT(select), 2, 1000, "auto loo gcv none kfold: 1se: aic bic", 0, NULL, 0 },
     { { "engine", "NAME", "auto", LEARN,
         "algorithm of the fit; for penalties on coefficients (l1, elastic, group) active-set, "
         "coordinate or interior (losses in pieces), for fenchel path --penalty l1 also homotopy "
-        "(every breakpoint), for rkhs the others; NAME" },
+        "(every breakpoint), for lp lp-newton or lp-gradient, for rkhs the others; NAME" },
       &fenp_choice_type, AT(engine), 0, 0, "auto", 0, "engine", 0 },
+    { { "route", "NAME", "auto", LEARN,
+        "penalty lp: how the kernel of all rows is held; auto: the fastest that fits into memory; "
+        "NAME" },
+      &fenp_choice_type, AT(route), 0, 0, "auto", 0, "route", 0 },
     { { "approx", "none|fourier:D|orthogonal:D", "none", "fit plan",
         "D random features instead of the exact kernel, in memory that does not grow with DATA" },
       &fenp_choice_type, AT(approx), 2, 20000, "none fourier: orthogonal:", 0, NULL, 0 },
@@ -135,6 +141,10 @@ static const fenp_option table[] = {
       &fenp_real_type, AT(time_limit_seconds), FENP_POSITIVE, FENP_NO_LIMIT, "none", 0, NULL, 0 },
     { { "scores", NULL, "no", "predict", "decision scores beside the predicted classes" },
       &fenp_on_type, AT(scores), 0, 1, NULL, 0, NULL, 0 },
+    { { "features", NULL, "no", "info",
+        "the weights of the features that the function is made of, the largest first (linear and "
+        "tensor kernels but tensor-exponential)" },
+      &fenp_on_type, AT(features), 0, 1, NULL, 0, NULL, 0 },
     { { "rows", "NUMBER", "500", "generate", "how many rows to make" },
       &fenp_int64_type, AT(rows), 1, 1e12, NULL, 0, NULL, 0 },
     { { "noise", "NUMBER", "auto", "generate",

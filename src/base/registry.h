@@ -27,14 +27,17 @@ fen_status fenp_parse_loss(const char *text, int classes, fenp_loss_choice *out,
 /* The penalty as text says: "elastic:0.5", "group:prefix:_". */
 typedef struct fenp_penalty_choice {
     const fen_penalty *penalty;
-    double par;                /* mix of l1 (1), elastic and groups (1); 1 for all others  */
+    double par;                /* mix of l1 (1), elastic and groups (1); P of lp; 1 for all
+                                  others                                                */
     const char *how;           /* groups: "auto", "targets", "prefix:SEP" or the name of a
                                   file, borrowed from the text; else NULL                */
 } fenp_penalty_choice;
 fen_status fenp_parse_penalty(const char *text, fenp_penalty_choice *out, fen_error *err);
 /* The penalty of checked options is on the coefficients of a linear model or an expansion. */
 int        fenp_on_coefficients(const fen_options *o);
-/* --kernel of checked options; auto: gaussian, but linear with penalties on coefficients. */
+/* P of --penalty lp:P as it was written; 0: the penalty is another. */
+double     fenp_exponent_of(const fen_options *o);
+/* --kernel of checked options; auto: gaussian, but linear with lp and penalties on coefficients. */
 const fen_kernel *fenp_kernel_of(const fen_options *o);
 /* One sentence about options that do not go together with --penalty, or FEN_OK. */
 fen_status fenp_check_penalty(const fen_options *o, fen_error *err);

@@ -12,10 +12,21 @@ static int starts(const char *text, const char *head)
     return strncmp(text, head, strlen(head)) == 0;
 }
 
+/* Asking for --power 2 as well is harmless. */
+static int has_power(const fen_options *o)
+{
+    return o->power.choice != FEN_GIVEN || o->power.count != 1 || o->power.at[0] != 2;
+}
+
 /* ---- penalties on the function ------------------------------------------------------- */
 
 static fen_status check_whole(const fen_options *o, fen_error *err)
 {
+    if (fenp_kernel_of(o)->basis == FEN_TENSOR)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--kernel %s is for --penalty lp:P: add one, such as --penalty lp:4/3, or "
+                         "take --kernel polynomial",
+                         o->kernel);
     const char *culprit =
         o->nonnegative          ? "--nonnegative"
         : o->feature_weights[0] ? "--feature-weights"
@@ -32,15 +43,13 @@ static fen_status check_whole(const fen_options *o, fen_error *err)
 
 /* ---- penalties on coefficients ------------------------------------------------------- */
 
-/* Asking for --power 2 as well is harmless. */
 static const char *whole_only(const fen_options *o)
 {
-    const int power = o->power.choice != FEN_GIVEN || o->power.count != 1 || o->power.at[0] != 2;
     const struct {
         int given;
         const char *name;
     } options[] = {
-        { power, "--power" },
+        { has_power(o), "--power" },
         { o->smoothness > 0, "--smoothness" },
         { o->nu > 0, "--nu" },
         { !is(o->approx, "none"), "--approx" },
@@ -50,6 +59,14 @@ static const char *whole_only(const fen_options *o)
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (options[i].given) return options[i].name;
     return NULL;
+}
+
+/* One that has the parameter. */
+static const char *other_kernel(const fen_options *o, const char *parameter)
+{
+    if (fenp_exponent_of(o) > 0.0)
+        return is(parameter, "gamma") ? "tensor-exponential" : "tensor-polynomial";
+    return is(parameter, "gamma") ? "gaussian" : "polynomial";
 }
 
 /* What a kernel without it would not look at; saying the default as well is harmless. */
@@ -64,7 +81,7 @@ static fen_status check_parameters(const fen_options *o, const fen_kernel *kerne
     return fenp_fail(err, FEN_BAD_CALL,
                      "--%s does not go with --kernel %s, which has none; leave it out, or use "
                      "--kernel %s",
-                     culprit, kernel->name, is(culprit, "gamma") ? "gaussian" : "polynomial");
+                     culprit, kernel->name, other_kernel(o, culprit));
 }
 
 static fen_status check_kernel(const fen_options *o, const fen_penalty *penalty, fen_error *err)
@@ -72,6 +89,10 @@ static fen_status check_kernel(const fen_options *o, const fen_penalty *penalty,
     const fen_kernel *kernel = fenp_kernel_of(o);
     const fen_status status = check_parameters(o, kernel, err);
     if (status != FEN_OK) return status;
+    if (kernel->basis == FEN_TENSOR)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--kernel %s is for --penalty lp:P; leave it out, or --penalty %s",
+                         kernel->name, penalty->name);
     if (kernel->linear) return FEN_OK;
     if (penalty->parts == FEN_GROUPS || is(penalty->name, "none"))
         return fenp_fail(err, FEN_BAD_CALL,
@@ -126,11 +147,70 @@ static fen_status check_coefficients(const fen_options *o, const fen_penalty *pe
     return check_kernel(o, penalty, err);
 }
 
+/* ---- lp ---------------------------------------------------------------------------- */
+
+static const char *not_with_lp(const fen_options *o)
+{
+    const struct {
+        int given;
+        const char *name;
+    } options[] = {
+        { o->nu > 0, "--nu" },
+        { !is(o->approx, "none"), "--approx" },
+        { o->smoothness > 0, "--smoothness" },
+        { o->feature_weights[0], "--feature-weights" },
+        { o->nonnegative, "--nonnegative" },
+        { !is(o->as, "fenchel"), "--as" },
+        { is(o->task, "one-class"), "--task one-class" },
+        { is(o->over, "power"), "--over power" },
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].given) return options[i].name;
+    return NULL;
+}
+
+static fen_status check_lp_kernel(const fen_options *o, fen_error *err)
+{
+    const fen_kernel *kernel = fenp_kernel_of(o);
+    if (!kernel->linear && kernel->basis != FEN_TENSOR)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--penalty %.64s is for --kernel linear, tensor-linear, tensor-polynomial "
+                         "and tensor-exponential, not for %s",
+                         o->penalty, kernel->name);
+    if (o->gamma.choice == FEN_GIVEN && o->gamma.count > 1)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--penalty %.64s takes one --gamma, or none: there is no search over it",
+                         o->penalty);
+    return check_parameters(o, kernel, err);
+}
+
+static fen_status check_lp(const fen_options *o, fen_error *err)
+{
+    const char *culprit = not_with_lp(o), *select = o->select;
+    if (has_power(o))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--penalty %.64s is its own power; leave --power out, or write another P",
+                         o->penalty);
+    if (culprit)
+        return fenp_fail(err, FEN_BAD_CALL, "%s does not go with --penalty %.64s; leave one out",
+                         culprit, o->penalty);
+    if (is(select, "gcv") || is(select, "aic") || is(select, "bic") || starts(select, "1se:"))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--select %s does not go with --penalty %.64s; use kfold:5 or loo", select,
+                         o->penalty);
+    return check_lp_kernel(o, err);
+}
+
+/* ---- all of them -------------------------------------------------------------------- */
+
 fen_status fenp_check_penalty(const fen_options *o, fen_error *err)
 {
     fenp_penalty_choice choice;
     const fen_status status = fenp_parse_penalty(o->penalty, &choice, err);
     if (status != FEN_OK) return status;
+    if (is(choice.penalty->name, "lp")) return check_lp(o, err);
+    if (!is(o->route, "auto"))
+        return fenp_fail(err, FEN_BAD_CALL, "--route is for --penalty lp:P; leave it out");
     return choice.penalty->parts == FEN_WHOLE ? check_whole(o, err)
                                               : check_coefficients(o, choice.penalty, err);
 }

@@ -1,6 +1,6 @@
 /* parse.c -- the penalty of --penalty NAME[:VALUE], and the kernel that goes with it
  *
- * elastic takes a number, group the way in which columns are grouped, all others nothing. */
+ * elastic and lp take a number, group the way in which columns are grouped, all others nothing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +66,25 @@ static fen_status read_number(const fen_penalty *penalty, const char *value, dou
                      p->high == 1.0 ? "; of 1 it is --penalty l1" : "");
 }
 
+/* The number of lp has other penalties beyond its ends. */
+static fen_status read_exponent(const fen_penalty *penalty, const char *value, double *out,
+                                fen_error *err)
+{
+    const int number = value && fenp_parse_fraction(value, (int64_t)strlen(value), out);
+    if (!value || value[0] == '\0')
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--penalty %s needs its exponent: lp:P with P above 1 and at most 2, such "
+                         "as lp:4/3",
+                         penalty->name);
+    if (number && *out > penalty->parameter.low && *out < penalty->parameter.high) return FEN_OK;
+    return fenp_fail(err, FEN_BAD_CALL,
+                     "--penalty %s:%.64s: P must be a number above 1 and at most 2%s",
+                     penalty->name, value,
+                     !number                          ? ", such as lp:4/3"
+                     : *out <= penalty->parameter.low ? "; for sparse weights use --penalty l1"
+                                                      : "; of 2 it is a ridge penalty");
+}
+
 static fen_status read_groups(const char *value, fenp_penalty_choice *out, fen_error *err)
 {
     out->how = value;
@@ -89,9 +108,10 @@ fen_status fenp_parse_penalty(const char *text, fenp_penalty_choice *out, fen_er
              text);
     const fen_penalty *found = length <= NAME_MAX_KNOWN ? fenp_find_penalty(name) : NULL;
     if (!found) return unknown(text, name, err);
-    const int number = found->parameter.name && found->parts != FEN_WHOLE;
+    const int number = found->parameter.name && found->written;
     *out = (fenp_penalty_choice){ found, number ? found->parameter.initial : 1.0, NULL };
     if (found->parts == FEN_GROUPS) return read_groups(value ? value : "auto", out, err);
+    if (number && found->parts == FEN_WHOLE) return read_exponent(found, value, &out->par, err);
     if (!value) return FEN_OK;
     if (number) return read_number(found, value, &out->par, err);
     return fenp_fail(err, FEN_BAD_CALL, "--penalty %s takes no value; leave \":%.64s\" out%s",
@@ -100,6 +120,14 @@ fen_status fenp_parse_penalty(const char *text, fenp_penalty_choice *out, fen_er
 }
 
 /* ---- what follows from it ----------------------------------------------------------- */
+
+double fenp_exponent_of(const fen_options *o)
+{
+    fenp_penalty_choice choice;
+    const int lp = fenp_parse_penalty(o->penalty, &choice, NULL) == FEN_OK &&
+                   choice.penalty == fenp_find_penalty("lp");
+    return lp ? choice.par : 0.0;
+}
 
 int fenp_on_coefficients(const fen_options *o)
 {
@@ -111,5 +139,6 @@ int fenp_on_coefficients(const fen_options *o)
 const fen_kernel *fenp_kernel_of(const fen_options *o)
 {
     if (strcmp(o->kernel, "auto") != 0) return fenp_find_kernel(o->kernel);
-    return fenp_find_kernel(fenp_on_coefficients(o) ? "linear" : "gaussian");
+    const int linear = fenp_on_coefficients(o) || fenp_exponent_of(o) > 0.0;
+    return fenp_find_kernel(linear ? "linear" : "gaussian");
 }

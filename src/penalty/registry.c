@@ -2,7 +2,7 @@
 #include <string.h>
 #include "base/registry.h"
 
-#define PENALTIES(X) X(rkhs) X(none) X(l1) X(elastic) X(group)
+#define PENALTIES(X) X(rkhs) X(none) X(l1) X(elastic) X(group) X(lp)
 
 #define DECLARE(name) extern const fen_penalty fenp_penalty_##name;
 PENALTIES(DECLARE)

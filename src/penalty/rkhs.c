@@ -1,39 +1,11 @@
-/* rkhs.c -- penalty lambda ||f||^m, m = power
- *
- *   value   r^m
- *   conj    Psi*(s) = sup_r s r - lambda r^m, r >= 0
- *             m > 1:  lambda (m-1) (s / (lambda m))^(m/(m-1)),  m = 2: s^2 / (4 lambda)
- *             m = 1:  0 if s <= lambda, else +inf
- *             m < 1:  0 if s = 0, else +inf        (the penalty is not convex)
- *
- * Method: in logarithms, since near m = 1 the exponent m/(m-1) is large: factors that
- *   overflow on their own may have a product that does not.
- * Special cases: s = 0 gives 0; a value beyond the largest double is +inf.
- * Accuracy: m = 2 two roundings, else m/(m-1) |log(s/(lambda m))| eps relative.
- */
-#include <math.h>
-#include "fenchel/extend.h"
-
-static double value(double norm, double power)
-{
-    return power == 2.0 ? norm * norm : pow(norm, power);
-}
-
-static double conjugate(double dual_norm, double lambda, double power)
-{
-    if (dual_norm == 0.0) return 0.0;
-    if (power == 2.0) return 0.25 * dual_norm * (dual_norm / lambda);
-    if (power == 1.0) return dual_norm <= lambda ? 0.0 : INFINITY;
-    if (power < 1.0) return INFINITY;
-    const double base = log(dual_norm) - log(lambda) - log(power);
-    return exp(log(lambda) + log(power - 1.0) + power / (power - 1.0) * base);
-}
+/* rkhs.c -- penalty lambda ||f||^m, m = power; formulas: powers.h */
+#include "penalty/powers.h"
 
 const fen_penalty fenp_penalty_rkhs = {
     .name = "rkhs",
     .help = "lambda ||f||^power",
     .parts = FEN_WHOLE,
     .parameter = { "power", 0.001, 100.0, 2.0, 1 },
-    .value = value,
-    .conj = conjugate,
+    .value = power_value,
+    .conj = power_conjugate,
 };

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "promise/calibrate.h"
 #include "promise/platt.h"
+#include "solver/descend.h"
 
 static fen_status fit_all(const fenp_sample *sample, double *held, double *weights,
                           fenp_output *outputs, fen_error *err)
@@ -42,12 +43,11 @@ static fen_status fit_all(const fenp_sample *sample, double *held, double *weigh
 static const fenp_solver *refitting(const fenp_problem *problem, const fenp_solver *own,
                                     const fenp_size *size)
 {
-    const fenp_size one = {
-        .n = size->n, .p = size->p, .targets = 1, .bias = size->bias, .power = 2.0
-    };
+    const fenp_size one = fenp_descend_size(size);
     for (int i = -1; i < 0 || fenp_solvers[i]; i++) {
         const fenp_solver *solver = i < 0 ? own : fenp_solvers[i];
-        if (solver->iterative && solver->accepts(problem->loss, problem->kernel.table, &one))
+        if (solver->iterative && solver->lp == fenp_is_lp(&problem->kernel) &&
+            solver->accepts(problem->loss, problem->kernel.table, &one))
             return solver;
     }
     return NULL;
@@ -57,9 +57,15 @@ fen_status fenp_calibrate(const fenp_problem *problem, const fenp_refits *how, f
                           const fenp_task *task, fen_error *err)
 {
     const fenp_sample *s = problem->sample;
-    const fenp_size size = {
-        .n = s->n, .p = s->p, .targets = s->targets, .bias = problem->bias, .power = problem->power
-    };
+    const int64_t room = fenp_is_lp(&problem->kernel) ? fenp_memory_available() / 2 : 0;
+    const fenp_size size = { .n = s->n,
+                             .p = s->p,
+                             .targets = s->targets,
+                             .bias = problem->bias,
+                             .power = problem->power,
+                             .room = room,
+                             .kernel = problem->kernel,
+                             .route = problem->route };
     const fenp_setting point = { problem->lambda, problem->power };
     const int64_t bytes = fenp_bytes(s->targets + 1, s->n + 1, sizeof(double));
     fenp_refits refits = *how;

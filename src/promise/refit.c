@@ -63,12 +63,7 @@ static int64_t parts_of(int64_t folds) { return folds ? folds : 1; }
 int64_t fenp_scores_refit_bytes(const fenp_solver *solver, const fenp_size *size, int64_t count,
                                 int64_t folds)
 {
-    const fenp_size one = { .n = size->n,
-                            .p = size->p,
-                            .targets = 1,
-                            .bias = size->bias,
-                            .power = 2.0,
-                            .room = size->room };
+    const fenp_size one = fenp_descend_size(size);
     const int64_t state = solver->bytes(&one), slots = size->targets * parts_of(folds);
     if (state < 0 || fenp_bytes(slots, size->n, sizeof(double)) < 0) return -1;
     return state + fenp_arena_bytes(slots * size->n) + 2 * fenp_arena_bytes(slots) +
@@ -373,7 +368,7 @@ static void open_work(work *s, fenp_arena *arena)
     s->task = *s->all;
     s->task.sample = &s->one;
     s->task.par = &s->par;
-    s->task.lambda = s->points[0].lambda, s->task.power = 2.0;
+    s->task.lambda = s->points[0].lambda, s->task.power = s->points[0].power;
     s->task.gap = s->how->gap > 0.0 ? s->how->gap : s->how->folds ? FOLD_GAP : SINGLE_GAP;
     s->steps = (double)(slots * s->count);
     fenp_order_settings(s->points, s->count, s->walk);

@@ -1,7 +1,7 @@
 /* descend.c -- one output by an iterative solver
  *
- * Power 2: sweeps until the solver's account of the relative gap is small enough or no longer
- * improves. Other powers and free parameters are roots over such solves (descend_power.c,
+ * Power 2, and penalty lp, whose solver knows its power: sweeps until the solver's account of the
+ * relative gap is small enough or no longer improves. Other powers and free parameters are roots over such solves (descend_power.c,
  * descend_price.c), each of which starts from the dual vector of the one before.
  * Special cases: limits and cancellation end a sweep; the iterate with the least objective
  * stays (the dual value rises with every sweep, the objective need not fall).
@@ -26,10 +26,18 @@ static fenp_task sweep_task(const fenp_run *r, double gap)
     return fenp_task_part(r->task, r->task ? r->task->stage : "solving", now, now);
 }
 
+/* ||f||^2, or |w|_P^P of penalty lp */
+static double energy(const fenp_run *r)
+{
+    long double sum = 0.0L;
+    for (int64_t i = 0; i < r->at.sample->n; i++)
+        sum += (long double)r->out->dual[i] * r->out->scores[i];
+    return fmax((double)(r->out->scale[0] * sum), 0.0);
+}
+
 static double objective(const fenp_run *r)
 {
-    const double norm = fenp_run_norm(r);
-    return fenp_run_loss(r, 1.0) + r->at.lambda * norm * norm;
+    return fenp_run_loss(r, 1.0) + r->at.lambda * energy(r);
 }
 
 fen_status fenp_run_solve(fenp_run *r, fen_error *err)
@@ -96,10 +104,7 @@ void fenp_put_back(fenp_run *r, const fenp_kept *k)
 
 double fenp_run_norm(const fenp_run *r)
 {
-    long double sum = 0.0L;
-    for (int64_t i = 0; i < r->at.sample->n; i++)
-        sum += (long double)r->out->dual[i] * r->out->scores[i];
-    return sqrt(fmax((double)(r->out->scale[0] * sum), 0.0));
+    return fenp_is_lp(&r->at.kernel) ? pow(energy(r), 1.0 / r->at.power) : sqrt(energy(r));
 }
 
 double fenp_run_loss(const fenp_run *r, double part)
@@ -139,10 +144,18 @@ double fenp_run_minus_conjugates(const fenp_run *r, double t, const double *par)
 static fen_status descend(fenp_run *r, double nu, int *reached, fen_error *err)
 {
     if (nu > 0.0) return fenp_run_price(r, nu, reached, err);
-    if (r->power != 2.0) return fenp_run_power(r, reached, err);
+    if (r->power != 2.0 && !r->solver->lp) return fenp_run_power(r, reached, err);
     const fen_status status = fenp_run_solve(r, err);
     *reached = status == FEN_OK && !r->stalled;
     return status;
+}
+
+fenp_size fenp_descend_size(const fenp_size *size)
+{
+    fenp_size one = *size;
+    one.targets = 1;
+    if (!fenp_is_lp(&size->kernel)) one.power = 2.0;
+    return one;
 }
 
 fen_status fenp_descend(const fenp_solver *solver, void *state, const fenp_problem *problem,
@@ -164,7 +177,7 @@ fen_status fenp_descend(const fenp_solver *solver, void *state, const fenp_probl
         return fenp_fail(err, FEN_BAD_CALL, "--engine %s: powers below 1 are for the direct ones",
                          solver->name);
     for (int64_t i = 0; i < problem->sample->n; i++) r.whole += problem->sample->w[i];
-    r.at.power = 2.0;
+    if (!solver->lp) r.at.power = 2.0;
     r.at.par = par;
     fen_status status = fenp_arena_open(&arena, fenp_kept_bytes(&r), "the best answer so far", err);
     if (status != FEN_OK) return status;

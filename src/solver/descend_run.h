@@ -12,7 +12,7 @@ typedef struct fenp_kept {
 typedef struct fenp_run {
     const fenp_solver *solver;
     void *state;
-    fenp_problem at;               /* the problem of power 2 that is solved next          */
+    fenp_problem at;               /* the problem of power 2 (or lp) that is solved next  */
     double lambda, power, gap;     /* as asked for                                        */
     double whole;                  /* sum w                                               */
     double *par;                   /* at.par, where it may be changed                     */
@@ -23,7 +23,7 @@ typedef struct fenp_run {
     const fenp_task *task;
 } fenp_run;
 
-/* Power 2 at r->at: sweeps until the solver's account of the gap is at most that of r->at. */
+/* r->at as it stands: sweeps until the solver's account of the gap is at most that of r->at. */
 fen_status fenp_run_solve(fenp_run *r, fen_error *err);
 
 int64_t    fenp_kept_bytes(const fenp_run *r);                     /* of an arena         */
@@ -32,7 +32,7 @@ void       fenp_keep(const fenp_run *r, fenp_kept *out);
 void       fenp_put_back(fenp_run *r, const fenp_kept *kept);
 
 /* The iterate's own account, from its dual vector, scores and offset. */
-double     fenp_run_norm(const fenp_run *r);                       /* ||f||               */
+double     fenp_run_norm(const fenp_run *r);              /* ||f||, of penalty lp |w|_P   */
 double     fenp_run_loss(const fenp_run *r, double part);    /* sum w loss of part f + b  */
 /* - sum w loss*(y, -t z) with the given parameter */
 double     fenp_run_minus_conjugates(const fenp_run *r, double t, const double *par);

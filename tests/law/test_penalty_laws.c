@@ -36,7 +36,9 @@ static double draw_parameter(const fen_penalty *penalty, uint64_t k)
 {
     const fen_parameter *p = &penalty->parameter;
     if (!p->name) return NAN; /* nobody may look at it */
-    if (penalty->parts == FEN_WHOLE) return draw_power(k);
+    if (penalty->parts == FEN_WHOLE && !penalty->written) return draw_power(k);
+    if (penalty->parts == FEN_WHOLE && k % 5 == 0) return 2.0; /* lp: its upper end is allowed */
+    if (penalty->parts == FEN_WHOLE) return fmax(fmin(draw_power(k), 2.0), 1.01);
     if (p->from_low && k % 5 == 0) return p->low;
     return p->low + (p->high - p->low) * fenp_uniform(2, 3, k);
 }

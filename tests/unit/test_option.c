@@ -15,10 +15,10 @@ static const struct { const char *name; size_t offset, size; } fields[] = {
     FIELD(index_base), FIELD(loss), FIELD(nu), FIELD(multiclass), FIELD(class_weights),
     FIELD(probability), FIELD(kernel), FIELD(penalty),
     FIELD(feature_weights), FIELD(nonnegative), FIELD(gamma), FIELD(degree), FIELD(coef0), FIELD(lambda),
-    FIELD(power), FIELD(smoothness), FIELD(as), FIELD(bias), FIELD(scale), FIELD(select), FIELD(engine), FIELD(approx),
+    FIELD(power), FIELD(smoothness), FIELD(as), FIELD(bias), FIELD(scale), FIELD(select), FIELD(engine), FIELD(route), FIELD(approx),
     FIELD(over), FIELD(tolerance),
     FIELD(seed), FIELD(threads), FIELD(memory_limit_bytes), FIELD(time_limit_seconds),
-    FIELD(scores), FIELD(rows), FIELD(noise),
+    FIELD(scores), FIELD(features), FIELD(rows), FIELD(noise),
 };
 /* clang-format on */
 enum { FIELDS = sizeof fields / sizeof fields[0] };
@@ -75,7 +75,8 @@ static void defaults_are_what_the_help_says(void **state)
     assert_string_equal(o.class_weights, "");
     assert_true(o.nu == 0 && o.probability == 0 && o.scores == 0);
     assert_int_equal(o.bias, 1);
-    assert_int_equal(o.degree, 3);
+    assert_int_equal(o.degree, -1);
+    assert_string_equal(o.route, "auto");
     assert_true(o.coef0 == 1 && o.tolerance == 1e-6 && o.noise < 0);
     assert_int_equal(o.index_base, -1);
     assert_int_equal(o.rows, 500);
@@ -130,7 +131,7 @@ static void numbers(void **state)
     accepts("index-base", "1", &o);
     accepts("seed", "9007199254740992", &o);
     assert_true(o.seed == 9007199254740992u);
-    refuses("degree", "21", "--degree must be a whole number from 1 to 20, not \"21\"");
+    refuses("degree", "21", "--degree must be a whole number from 1 to 20 or \"auto\", not \"21\"");
     refuses("degree", "0", "from 1 to 20");
     refuses("degree", "2.5", "whole number");
     refuses("degree", "", "whole number");
@@ -367,7 +368,7 @@ static void unknown_options(void **state)
 static void check_repeats_the_ranges(void **state)
 {
     (void)state;
-    CHECK_REFUSES(degree = 0, "--degree must be a whole number from 1 to 20, not \"0\"");
+    CHECK_REFUSES(degree = 0, "--degree must be a whole number from 1 to 20 or \"auto\", not \"0\"");
     CHECK_REFUSES(coef0 = NAN, "--coef0");
     CHECK_REFUSES(coef0 = -0.5, "not \"-0.5\"");
     CHECK_REFUSES(tolerance = 0, "--tolerance");
