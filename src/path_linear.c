@@ -310,15 +310,26 @@ static fenp_linear_state *take_begun(trace *r)
     return state;
 }
 
+/* The loss of the best constant; of squares that is the mean. */
+static double null_of(const fenp_linear *q, int64_t t)
+{
+    const int64_t n = q->x->n;
+    const double *y = q->y + t * n, *w = q->w + t * n;
+    long double sum = 0.0L, weight = 0.0L, loss = 0.0L;
+    if (!q->bias || !fenp_is_square(q->loss))
+        return fenp_null_objective(q->loss, q->par, y, w, n, q->bias);
+    for (int64_t i = 0; i < n; i++) sum += (long double)w[i] * y[i], weight += w[i];
+    const double mean = weight > 0.0L ? (double)(sum / weight) : 0.0;
+    for (int64_t i = 0; i < n; i++) loss += (long double)w[i] * ((y[i] - mean) * (y[i] - mean));
+    return (double)loss;
+}
+
 static fen_status run_problem(trace *r, const fenp_task *task, fen_error *err)
 {
     const fenp_design *x = r->problem->x;
     const int64_t side = x->n < x->p ? x->n : x->p;
     r->last = INFINITY;
-    for (int64_t t = 0; t < x->copies; t++)
-        r->null[r->first + t] =
-            fenp_null_objective(r->problem->loss, r->problem->par, r->problem->y + t * x->n,
-                                r->problem->w + t * x->n, x->n, r->problem->bias);
+    for (int64_t t = 0; t < x->copies; t++) r->null[r->first + t] = null_of(r->problem, t);
     return r->exact ? fenp_homotopy(r->problem, r->lambdas[r->count - 1],
                                     BREAKS_PER_ROW * (side + 50), see_break, r, task, err)
                     : fenp_ladder_descend(r->problem, take_begun(r), r->lambdas, r->count,

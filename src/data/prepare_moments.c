@@ -26,6 +26,8 @@
 enum {
     ROWS = 256,
     COLUMNS = 32,
+    AHEAD = 16,              /* rows, or entries, that are fetched before their turn  */
+    LINE = 8,                /* a cache line                                      */
     TILES_MAX = 1 << 13,     /* columns of tiles that wait to be merged           */
     EXPONENT_MAX = 1000,     /* 2^1000 and its reciprocal are doubles             */
     PARALLEL_CELLS = 1 << 15 /* below this, starting threads costs more           */
@@ -114,8 +116,11 @@ INLINE void measure_range(tile *t)
         t->least[j] = INFINITY, t->largest[j] = -INFINITY;
         t->there[j] = t->gaps[j] = 0.0;
     }
-    for (int64_t i = 0; i < t->rows; i++)
+    for (int64_t i = 0; i < t->rows; i++) {
+        const double *soon = t->at[i + AHEAD < t->rows ? i + AHEAD : i];
+        for (int64_t j = 0; j < t->width; j += LINE) __builtin_prefetch(soon + j);
         range_row(t->at[i], t->weight[i], t->width, t->least, t->largest, t->there, t->gaps);
+    }
     for (int64_t j = 0; j < t->width; j++) {
         t->exponent[j] = exponent_of(fmax(fabs(t->least[j]), fabs(t->largest[j])));
         t->unit[j] = ldexp(1.0, -t->exponent[j]);
@@ -252,7 +257,6 @@ static inline int is_mine(int64_t input, unsigned me, unsigned threads)
  * jump about among the inputs, and their moments are more than a cache holds. */
 static void add_share(const fenp_block *b, unsigned me, unsigned threads, fenp_moments *of)
 {
-    enum { AHEAD = 12 };
     const fen_table *table = b->binding.table;
     const int64_t last = b->input_of[table->cols - 1];
     for (int64_t i = 0; i < b->rows->n; i++) {

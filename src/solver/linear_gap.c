@@ -157,7 +157,8 @@ void fenp_linear_measure(fenp_linear_state *s)
 {
     double sum = 0.0, weight = 0.0;
     if (s->whole) { /* u = 2 w r, and no row has been looked at */
-        for (int64_t i = 0; i < s->rows; i++) weight = fmax(weight, s->q.w[i]);
+        weight = s->q.w[0];
+        for (int64_t i = 0; i < s->rows && !s->alike; i++) weight = fmax(weight, s->q.w[i]);
         sum = 4.0 * weight * fmax(square_by_matrix(s).loss, 1e-5 * s->variation);
     } else {
         for (int64_t i = 0; i < s->rows; i++) sum += s->u[i] * s->u[i];
