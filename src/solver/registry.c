@@ -5,13 +5,19 @@
 
 extern const fenp_solver fenp_solver_primal, fenp_solver_cholesky, fenp_solver_spectral,
     fenp_solver_lanczos, fenp_solver_lanczos32, fenp_solver_newton_linear, fenp_solver_newton,
-    fenp_solver_block;
+    fenp_solver_block, fenp_solver_lp_newton, fenp_solver_lp_gradient;
 
-const fenp_solver *const fenp_solvers[] = {
-    &fenp_solver_primal,  &fenp_solver_cholesky,  &fenp_solver_spectral,
-    &fenp_solver_lanczos, &fenp_solver_lanczos32, &fenp_solver_newton_linear,
-    &fenp_solver_block,   &fenp_solver_newton,    NULL
-};
+const fenp_solver *const fenp_solvers[] = { &fenp_solver_primal,
+                                            &fenp_solver_cholesky,
+                                            &fenp_solver_spectral,
+                                            &fenp_solver_lanczos,
+                                            &fenp_solver_lanczos32,
+                                            &fenp_solver_newton_linear,
+                                            &fenp_solver_block,
+                                            &fenp_solver_newton,
+                                            &fenp_solver_lp_newton,
+                                            &fenp_solver_lp_gradient,
+                                            NULL };
 
 const fenp_solver *fenp_find_solver(const char *name)
 {

@@ -3,7 +3,7 @@
  * Offset. The slope of b -> sum w v(f + b) does not decrease: Newton's method inside a bracket
  *   that bisection halves whenever a step leaves it or gains less than half. Losses of y - t
  *   have their bracket in the residuals; for losses of signs every slope is exactly 0 or at
- *   its bound from |t| = FAR on.
+ *   its bound from |t| = FAR on. Losses with corners: by halving alone.
  * Line. The full step is taken if the slope of P there is still negative, or not larger than
  *   0.8 times the slope at 0 and P no larger (for a parabola that is Armijo's rule, but it can
  *   be told near the optimum where differences of P are rounding errors).
@@ -88,12 +88,39 @@ static double flat_middle(const fenp_target *q, const double *f, double b, doubl
     return 0.5 * (left + right);
 }
 
+/* -1: b is too small, 1: too large, 0: some slopes of all rows sum to 0 */
+static int side_of(const fenp_target *q, const double *f, double b)
+{
+    long double least = 0.0L, most = 0.0L;
+    for (int64_t i = 0; i < q->n; i++) {
+        double low, high;
+        if (q->w[i] == 0.0) continue;
+        q->loss->slopes(q->y[i], f[i] + b, q->par, &low, &high);
+        least += (long double)q->w[i] * low, most += (long double)q->w[i] * high;
+    }
+    return least > 0.0L ? 1 : most < 0.0L ? -1 : 0;
+}
+
+/* A loss with corners: by halving; one of the best where several are. */
+static double offset_between(const fenp_target *q, const double *f, double low, double high)
+{
+    for (int step = 0; step < 200; step++) {
+        const double middle = 0.5 * (low + high);
+        if (!(low < middle && middle < high)) break;
+        const int side = side_of(q, f, middle);
+        if (side == 0) return middle;
+        *(side > 0 ? &high : &low) = middle;
+    }
+    return 0.5 * (low + high);
+}
+
 double fenp_target_offset(const fenp_target *q, const double *f, double guess)
 {
     double low, high;
     if (!q->bias) return 0.0;
     bracket(q, f, &low, &high);
     if (!(low < high)) return low <= high ? low : 0.0;
+    if (!q->loss->curvature) return offset_between(q, f, low, high);
     double b = fmin(fmax(guess, low), high), width = high - low;
     for (int step = 0; step < 200; step++) {
         const tilt at = tilt_at(q, f, b);

@@ -1,4 +1,5 @@
-/* target.h -- one target under a smooth loss, seen by Newton's method
+/* target.h -- one target as Newton's method sees it, under a smooth loss where steps are asked
+ * about, else under any
  *
  *     P = sum w_i v_i(t_i) + lambda ||f||^2,   t = f + b,   slopes w_i v_i'(t_i)
  *

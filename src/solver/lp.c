@@ -1,0 +1,239 @@
+/* lp.c -- see lp.h: the problem of a sweep, its start, its gap
+ *
+ * Start. D(t u) = - sum w v*(-t z) - lambda (p-1) t^q T(s u) is concave in t: its best t in
+ * (0, 1] by golden section over log t, for the dual vector given and for the slopes at the best
+ * constant; the better of the two. T may leave the range of doubles where its root does not
+ * (q = 101): it is looked at where it does not, and scaled as t^q.
+ * Gap. u is cut into the domain of the conjugate and shifted to sum u = 0 by what rounding left
+ * to be done; b is the best one for om.
+ * Cost. A hundred passes over the rows at the start, one or two for a gap. */
+#include "solver/lp.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/linalg.h"
+#include "tensor/duality.h"
+
+enum { VECTORS = 8, HALVINGS = 60 };
+static const double LEAST_PART = 1e-30; /* of u, that a start may take */
+
+/* ---- sizes ------------------------------------------------------------------------------- */
+
+static fenp_form_size form_size(const fenp_size *size)
+{
+    return (fenp_form_size){ size->n, size->p, size->kernel, size->room };
+}
+
+int fenp_lp_accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size)
+{
+    (void)kernel;
+    return fenp_is_lp(&size->kernel) && strcmp(loss->name, "tube") != 0;
+}
+
+static int64_t vector_bytes(int64_t n) { return (VECTORS + 1) * fenp_arena_bytes(n); }
+
+int64_t fenp_lp_bytes(const fenp_size *size)
+{
+    const fenp_form_size of = form_size(size);
+    const fenp_route *route = fenp_pick_route(size->route, &of, NULL);
+    const int64_t form = route ? route->bytes(&of) : -1;
+    const int64_t system = route ? fenp_lp_system_bytes(&of, route) : -1;
+    if (form < 0 || system < 0 || form > INT64_MAX / 4 || system > INT64_MAX / 4) return -1;
+    return form + system + vector_bytes(size->n);
+}
+
+double fenp_lp_flops(const fenp_size *size, double steps)
+{
+    const fenp_form_size of = form_size(size);
+    const fenp_route *route = fenp_pick_route(size->route, &of, NULL);
+    if (!route) return INFINITY;
+    const double n = (double)size->n;
+    return route->build(&of) + steps * (route->step(&of) + n * n * n / 3.0);
+}
+
+fen_status fenp_lp_begin(fenp_arena *arena, const fenp_problem *problem, fenp_lp *out,
+                         const fenp_task *task, fen_error *err)
+{
+    const fenp_sample *sample = problem->sample;
+    const int64_t n = sample->n;
+    const int64_t room = arena->size - arena->used - vector_bytes(n);
+    fenp_form_size of = { n, sample->p, problem->kernel, room > 0 ? room : 1 };
+    fenp_lp s = { .n = n, .p = sample->p, .order = problem->kernel.par.order };
+    const fenp_route *route = fenp_pick_route(problem->route, &of, err);
+    if (!route) return err && err->status != FEN_OK ? err->status : FEN_BAD_CALL;
+    double **vectors[VECTORS] = { &s.y, &s.zeros, &s.a, &s.om, &s.u, &s.best_a, &s.best_om, NULL };
+    for (int k = 0; vectors[k]; k++) *vectors[k] = fenp_arena_doubles(arena, n);
+    s.row = (int64_t *)(void *)fenp_arena_doubles(arena, n);
+    of.room -= fenp_lp_system_bytes(&of, route); /* which comes after the form */
+    const fen_status status =
+        route->open(arena, &of, fenp_sample_inputs(sample), &s.form, task, err);
+    if (status == FEN_OK) *out = s;
+    return status;
+}
+
+/* ---- where we are ------------------------------------------------------------------------- */
+
+void fenp_lp_look(fenp_lp *s) { s->value = s->form.route->scores(&s->form, s->a, s->om); }
+
+void fenp_lp_judge(fenp_lp *s)
+{
+    for (int64_t i = 0; i < s->n; i++) s->u[i] = s->a[i] / s->scale;
+    fenp_target_feasible(&s->q, s->u);
+    s->b = fenp_target_offset(&s->q, s->om, s->b);
+    const double gap = fenp_target_mismatch(&s->q, s->om, s->b, s->u);
+    s->gap = fenp_target_relative(&s->q, s->om, s->b, s->value, gap);
+    if (!(s->gap < s->best_gap)) return;
+    const size_t size = (size_t)s->n * sizeof(double);
+    memcpy(s->best_a, s->a, size);
+    memcpy(s->best_om, s->om, size);
+    s->best_b = s->b, s->best_gap = s->gap, s->best_value = s->value;
+}
+
+void fenp_lp_leave(fenp_lp *s, fenp_solution *out)
+{
+    const size_t size = (size_t)s->n * sizeof(double);
+    for (int64_t i = 0; i < s->n; i++) s->u[i] = s->best_a[i] / s->scale;
+    fenp_target_feasible(&s->q, s->u);
+    memcpy(out->dual, s->u, size);
+    if (out->scores) memcpy(out->scores, s->best_om, size);
+    out->scale[0] = s->scale;
+    out->offset[0] = s->best_b + s->q.base;
+    if (out->gap) out->gap[0] = s->best_gap;
+    if (!out->weights) return;
+    const fen_view x = s->form.x;
+    for (int64_t i = 0; i < s->n; i++) s->a[i] = s->scale * s->u[i];
+    cblas_dgemv(CblasRowMajor, CblasTrans, (int)x.rows, (int)x.cols, 1.0, x.at, (int)x.stride, s->a,
+                1, 0.0, out->weights, 1);
+    fenp_dual_map(out->weights, s->p, s->order);
+}
+
+/* ---- the start ---------------------------------------------------------------------------- */
+
+typedef struct ray {
+    const fenp_lp *s;
+    const double *u;  /* feasible       */
+    double log_value; /* log of T(s u)  */
+} ray;
+
+/* D(t u), t = exp(log_part) */
+static double dual_at(const ray *r, double log_part)
+{
+    const fenp_target *q = &r->s->q;
+    const double t = exp(log_part), p = r->s->order / (r->s->order - 1.0);
+    long double sum = 0.0L;
+    for (int64_t i = 0; i < q->n; i++)
+        if (q->w[i] > 0.0)
+            sum -= (long double)q->w[i] * q->loss->conj(q->y[i], -t * r->u[i] / q->w[i], q->par);
+    return (double)sum - q->lambda * (p - 1.0) * exp(r->s->order * log_part + r->log_value);
+}
+
+/* log of the best part, and D there. */
+static double best_part(const ray *r, double *dual)
+{
+    const double golden = 0.5 * (sqrt(5.0) - 1.0);
+    double from = log(LEAST_PART), to = 0.0;
+    double one = to - golden * (to - from), two = from + golden * (to - from);
+    double at_one = dual_at(r, one), at_two = dual_at(r, two);
+    for (int step = 0; step < HALVINGS; step++) {
+        if (at_one > at_two) {
+            to = two, two = one, at_two = at_one;
+            one = to - golden * (to - from), at_one = dual_at(r, one);
+        } else {
+            from = one, one = two, at_one = at_two;
+            two = from + golden * (to - from), at_two = dual_at(r, two);
+        }
+    }
+    *dual = dual_at(r, 0.5 * (from + to));
+    return 0.5 * (from + to);
+}
+
+/* a, om and value <- those of part s u, with the best part; D there. u is feasible. */
+static double start_along(fenp_lp *s, const double *u)
+{
+    ray r = { s, u, 0.0 };
+    double dual, factor = s->scale;
+    for (int attempt = 0; attempt < 200; attempt++) { /* to where T is a number */
+        for (int64_t i = 0; i < s->n; i++) s->a[i] = factor * u[i];
+        fenp_lp_look(s);
+        if (s->value > 1e-200 && s->value < 1e200) break;
+        factor *= s->value < 1.0 ? 10.0 : 0.1;
+    }
+    if (!(s->value < INFINITY)) return -INFINITY;
+    if (s->value == 0.0) factor = s->scale; /* Phi'u = 0: nothing in the features answers to u */
+    r.log_value = log(s->value) + s->order * (log(s->scale) - log(factor));
+    const double part = exp(best_part(&r, &dual));
+    const double more = part * (s->scale / factor), powers = pow(more, s->order - 1.0);
+    for (int64_t i = 0; i < s->n; i++) s->a[i] *= more, s->om[i] *= powers;
+    s->value *= powers * more;
+    return s->value < INFINITY ? dual : -INFINITY;
+}
+
+/* u <- minus the slopes at the best constant, feasible */
+static void slopes_at_constant(fenp_lp *s)
+{
+    const fenp_target *q = &s->q;
+    for (int64_t i = 0; i < s->n; i++) {
+        double low = 0.0, high = 0.0;
+        if (q->w[i] > 0.0) q->loss->slopes(q->y[i], q->constant, q->par, &low, &high);
+        s->u[i] = -q->w[i] * 0.5 * (low + high);
+    }
+    fenp_target_feasible(q, s->u);
+}
+
+/* Rows of positive weight. */
+static void list_rows(fenp_lp *s)
+{
+    s->m = 0;
+    for (int64_t i = 0; i < s->n; i++)
+        if (s->q.w[i] > 0.0) s->row[s->m++] = i;
+}
+
+static int is_zero(const double *v, int64_t n)
+{
+    int64_t i = 0;
+    while (i < n && v[i] == 0.0) i++;
+    return i == n;
+}
+
+static void start_at_zero(fenp_lp *s)
+{
+    memset(s->a, 0, (size_t)s->n * sizeof(double));
+    memset(s->om, 0, (size_t)s->n * sizeof(double));
+    s->value = 0.0;
+}
+
+int fenp_lp_set(fenp_lp *s, const fenp_problem *problem, const double *dual)
+{
+    double warm = -INFINITY;
+    s->q = fenp_target_of(problem, s->y, s->zeros);
+    s->scale = 1.0 / (problem->lambda * problem->power);
+    s->b = s->q.constant;
+    s->best_gap = INFINITY;
+    list_rows(s);
+    start_at_zero(s);
+    fenp_lp_judge(s);
+    if (s->q.trivial) return 0;
+    memcpy(s->u, dual, (size_t)s->n * sizeof(double));
+    fenp_target_feasible(&s->q, s->u);
+    if (!is_zero(s->u, s->n)) warm = start_along(s, s->u);
+    const size_t size = (size_t)s->n * sizeof(double);
+    const double warm_value = s->value;
+    if (warm > -INFINITY) { /* best_* holds a = 0, which is nothing to come back to */
+        memcpy(s->best_a, s->a, size);
+        memcpy(s->best_om, s->om, size);
+    }
+    slopes_at_constant(s);
+    const double cold = is_zero(s->u, s->n) ? -INFINITY : start_along(s, s->u);
+    if (!(warm > -INFINITY) && !(cold > -INFINITY)) start_at_zero(s);
+    if (warm >= cold && warm > -INFINITY) {
+        memcpy(s->a, s->best_a, size);
+        memcpy(s->om, s->best_om, size);
+        s->value = warm_value;
+    }
+    s->best_gap = INFINITY;
+    fenp_lp_judge(s);
+    return s->value > 0.0 || warm > -INFINITY || cold > -INFINITY;
+}
