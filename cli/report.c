@@ -143,17 +143,20 @@ static void choice_table(const grid *g)
     free(o.rows.at);
 }
 
+/* The penalty |w|_p^p. */
+static int is_lp(const json_t *model) { return json_object_get(model, "q") != NULL; }
+
 /* A penalty on coefficients, not on the norm of the function. */
 static int on_coefficients(const json_t *model)
 {
     const char *penalty = json_text_at(model, "penalty");
-    return penalty[0] && strcmp(penalty, "rkhs") != 0;
+    return penalty[0] && strcmp(penalty, "rkhs") != 0 && !is_lp(model);
 }
 
 /* What there was to choose but for rules. */
 static const char *choices(const json_t *model)
 {
-    if (!on_coefficients(model)) return "gamma, lambda and power were given";
+    if (!on_coefficients(model) && !is_lp(model)) return "gamma, lambda and power were given";
     const int none = strcmp(json_text_at(model, "penalty"), "none") == 0;
     if (isnan(json_at(model, "gamma"))) return none ? "there is no penalty" : "lambda was given";
     return none ? "gamma was given" : "gamma and lambda were given";
@@ -166,7 +169,9 @@ static void report_rules(const json_t *model, const fen_options *o)
     char rules[256] = "";
     size_t used = 0;
     if (o && o->gamma.choice != FEN_GIVEN && !isnan(gamma))
-        used = (size_t)snprintf(rules, sizeof rules, "gamma %.6g by the rule \"mean\"", gamma);
+        used = (size_t)snprintf(rules, sizeof rules, "gamma %.6g %s", gamma,
+                                is_lp(model) ? "such that the largest exponent is 1"
+                                             : "by the rule \"mean\"");
     if (o && o->smoothness > 0)
         snprintf(rules + used, sizeof rules - used, "%slambda %.6g and power %.6g by --smoothness",
                  used ? ", " : "", json_at(model, "lambda"), json_at(model, "power"));
@@ -259,6 +264,22 @@ static void report_shrinkage(const json_t *model)
     }
 }
 
+/* |w|_p, and how sure predictions are. */
+static void report_lp(const json_t *model)
+{
+    const double error = json_at(model, "prediction_error");
+    for (int64_t t = 0; t < targets_shown(model); t++) {
+        char name[128] = "";
+        if (target_count(model) > 1) snprintf(name, sizeof name, "%.100s: ", target_name(model, t));
+        report(t == 0 ? "Norm" : "", "%s|w|_p = %.4g", name, json_at_target(model, "norm", t));
+    }
+    if (error > 0)
+        report("Predictions",
+               "of the training rows are within %.2g of the function that is "
+               "certified",
+               error);
+}
+
 /* What --nu found, and how many rows carry the answer. */
 static void report_support(const json_t *model)
 {
@@ -307,7 +328,10 @@ static void report_rank(const json_t *model)
 void report_objective(const json_t *model)
 {
     report("Objective", "%s", json_text_at(model, "objective"));
-    if (!on_coefficients(model) && json_at(model, "power") != 2) report_shrinkage(model);
+    if (is_lp(model))
+        report_lp(model);
+    else if (!on_coefficients(model) && json_at(model, "power") != 2)
+        report_shrinkage(model);
     if (!isnan(json_at(model, "rank")))
         report_rank(model);
     else if (json_object_get(model, "terms") && !json_object_get(model, "support"))

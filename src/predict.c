@@ -1,7 +1,8 @@
 /* predict.c -- raw rows -> features -> scores
  *
  *     score(x) = sum_i c_i k(x_i, x) + b,   c = coef_scale u or terms;
- *     linear: weights . x + b;   random features: feature_weights . phi(x) + b
+ *     linear: weights . x + b;   random features: feature_weights . phi(x) + b;
+ *     penalty lp with a tensor kernel: w . phi(x) + b, or by pivots (model/lp.h)
  *
  * Linear models of sparse inputs take sparse rows entry by entry. Other rows pass in slabs, so that besides the scores only a slab of features and a tile of
  * the kernel matrix exist at any time. 2 n p flops per row, 2 p targets if linear. */
@@ -13,7 +14,7 @@
 #include "base/error.h"
 #include "base/linalg.h"
 #include "base/threads.h"
-#include "model/model.h"
+#include "model/lp.h"
 
 enum { SLAB_DOUBLES = 1 << 22, SLAB_ROWS_MIN = 1024 }; /* 32 MB of features at a time */
 
@@ -46,13 +47,10 @@ static fen_status linear_scores(const fen_model *m, const double *x, int64_t row
 static fen_status kernel_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
                                 const fenp_task *task, fen_error *err)
 {
-    double *coef = fenp_new(m->targets * m->kept, sizeof *coef);
+    double *coef = fenp_model_coefs(m);
     if (!coef)
         return fenp_no_memory(err, fenp_bytes(m->targets, m->kept, sizeof *coef),
                               "the coefficients");
-    for (int64_t t = 0; t < m->targets; t++)
-        for (int64_t i = t * m->kept; i < (t + 1) * m->kept; i++)
-            coef[i] = m->terms ? m->terms[i] : m->coef_scale[t] * m->dual[i];
     fen_view points = { x, rows, m->p, m->p }, centres = { m->inputs, m->kept, m->p, m->p };
     fen_status status =
         fenp_gram_times(&m->kernel, points, centres, coef, m->targets, scores, task, err);
@@ -90,9 +88,10 @@ static void add_offsets(const fen_model *m, int64_t rows, double *scores)
 fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
                              const fenp_task *task, fen_error *err)
 {
-    fen_status status = m->weights       ? linear_scores(m, x, rows, scores, task, err)
-                        : m->frequencies ? feature_scores(m, x, rows, scores, task, err)
-                                         : kernel_scores(m, x, rows, scores, task, err);
+    fen_status status = m->weights            ? linear_scores(m, x, rows, scores, task, err)
+                        : m->frequencies      ? feature_scores(m, x, rows, scores, task, err)
+                        : fenp_model_is_lp(m) ? fenp_lp_scores(m, x, rows, scores, task, err)
+                                              : kernel_scores(m, x, rows, scores, task, err);
     if (status == FEN_OK) add_offsets(m, rows, scores);
     return status;
 }

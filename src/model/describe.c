@@ -89,7 +89,7 @@ static json_t *verdict(const fen_model *m, int64_t t)
  * where no finite one has (f = 0). */
 static json_t *lambda2(const fen_model *m, int64_t t)
 {
-    if (fenp_model_on_coefficients(m)) return json_null();
+    if (fenp_model_on_coefficients(m) || fenp_model_is_lp(m)) return json_null();
     return fenp_json_number(m->power == 2 ? m->lambda : 1 / (2 * m->coef_scale[t]));
 }
 static json_t *train_rmse(const fen_model *m, int64_t t)
@@ -174,11 +174,20 @@ static int set_approx(json_t *out, const fen_model *m)
 
 static json_t *terms(const fen_model *m, int64_t t) { return json_integer(fenp_model_terms(m, t)); }
 
+/* |w|_p^p, q = p/(p-1); and how far predictions may be from the function that is certified. */
+static int set_lp(json_t *out, const fen_model *m)
+{
+    return set_number(out, "p", m->power) | set_number(out, "q", m->kernel.par.order) |
+           set_number(out, "prediction_error", m->prediction_error) |
+           (m->pivots ? set_integer(out, "pivots", m->pivot_count) : 0);
+}
+
 /* What a penalty on coefficients has besides: how many of them stay, and of what. */
 static int set_penalty(json_t *out, const fen_model *m)
 {
     const int failed =
         set_text(out, "penalty", m->penalty_text[0] ? m->penalty_text : m->penalty->name);
+    if (fenp_model_is_lp(m)) return failed | set_lp(out, m);
     if (!fenp_model_on_coefficients(m)) return failed;
     const int none = strcmp(m->penalty->name, "none") == 0;
     json_t *groups = NULL;

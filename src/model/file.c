@@ -36,10 +36,11 @@ static int make_copies(const fen_model *m, fenp_file *file)
     if (m->groups.start) file->start = fenp_new(m->groups.count + 1, sizeof(double));
     if (m->groups.start) file->member = fenp_new(file->size.members, sizeof(double));
     if (m->aliased) file->aliased = fenp_new(m->aliased_count, sizeof(double));
+    if (m->pivots) file->pivots = fenp_new(m->pivot_count, 8 * file->size.members_of_pivot);
     return file->fill && file->center && file->scale && file->certificate &&
                    (before || file->outputs) && (!m->support || file->support) &&
                    (!m->groups.start || (file->start && file->member)) &&
-                   (!m->aliased || file->aliased)
+                   (!m->aliased || file->aliased) && (!m->pivots || file->pivots)
                ? 0
                : -1;
 }
@@ -58,6 +59,8 @@ fen_status fenp_file_open(const fen_model *m, fenp_file_size size, fenp_file *fi
     matrix(file, "frequencies", m->approx.columns / 2, m->p, m->frequencies, 1);
     matrix(file, "feature_weights", m->targets, m->approx.columns, m->feature_weights, 1);
     matrix(file, "terms", m->targets, m->kept, m->terms, 1);
+    matrix(file, "pivots", m->pivot_count, size.members_of_pivot, file->pivots, 1);
+    matrix(file, "pivot_weights", m->targets, m->pivot_count, m->pivot_weights, 1);
     matrix(file, "dual", m->targets, fenp_model_duals(m), m->dual, 1);
     if (m->support) vector(file, "support", m->kept, file->support, 1);
     if (file->start) vector(file, "groups.start", m->groups.count + 1, file->start, 1);
@@ -89,6 +92,7 @@ void fenp_file_close(fenp_file *file)
     free(file->start);
     free(file->member);
     free(file->aliased);
+    free(file->pivots);
     *file = (fenp_file){ 0 };
 }
 
@@ -119,6 +123,7 @@ void fenp_file_take(fenp_file *file, const fen_model *m)
         take_output(&m->output[t], file->outputs + FENP_OUTPUT_NUMBERS * t);
     for (int64_t k = 0; file->support && k < m->kept; k++) file->support[k] = (double)m->support[k];
     fenp_file_take_linear(file, m);
+    fenp_file_take_lp(file, m);
 }
 
 /* Rows of older formats have fewer numbers; they are spread from the last one on. */
@@ -149,6 +154,7 @@ void fenp_file_give(const fenp_file *file, fen_model *m)
     for (int64_t k = 0; file->support && k < m->kept; k++)
         m->support[k] = fenp_file_place(file->support[k]);
     fenp_file_give_linear(file, m);
+    fenp_file_give_lp(file, m);
 }
 
 /* ---- what they may be -------------------------------------------------------------------- */
@@ -219,14 +225,16 @@ static int are_sigmoids(const fen_model *m)
 /* A solver that is known must be one for this problem; sigmoids are refitted by it. */
 static int is_method(const fen_model *m)
 {
-    const fenp_solver *solver = fenp_find_solver(m->method);
+    const fenp_solver *solver = fenp_model_solver(m);
     if (!solver) return !fenp_has_sigmoid(&m->output[0]);
     const fenp_size size = { .n = m->n,
                              .p = m->p,
                              .targets = solver->iterative ? 1 : m->targets,
                              .bias = m->bias,
-                             .power = solver->iterative ? 2.0 : m->power };
-    return solver->accepts(m->loss, m->kernel.table, &size);
+                             .power = solver->iterative && !solver->lp ? 2.0 : m->power,
+                             .kernel = m->kernel,
+                             .route = "auto" };
+    return solver->lp == fenp_model_is_lp(m) && solver->accepts(m->loss, m->kernel.table, &size);
 }
 
 static const char *class_objection(const fen_model *m)
@@ -254,6 +262,7 @@ const char *fenp_file_objection(const fenp_file *file, const fen_model *m)
     if (!are_sigmoids(m)) return "the sigmoids are not those of classes";
     if (!is_method(m)) return "the method is not one for the loss";
     const char *objection = fenp_file_linear_objection(file, m);
+    if (!objection) objection = fenp_file_lp_objection(file, m);
     if (objection) return objection;
     if (m->prep->targets == 0)
         return m->targets == 1 && first->column == -1 && first->plus == -1 && first->minus == -1

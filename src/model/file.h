@@ -31,6 +31,7 @@ typedef struct fenp_file_size {
     int     before;              /* format 2: there are no outputs                      */
     int64_t members;             /* of all groups                                       */
     int64_t scores;              /* numbers in a row of the selection's table           */
+    int64_t members_of_pivot;    /* rows that a pivot is the product of                 */
 } fenp_file_size;
 
 /* fill, center, scale, certificate and all behind them: copies of what a model keeps in
@@ -40,6 +41,7 @@ typedef struct fenp_file {
     int        count;
     fenp_file_size size;
     double    *fill, *center, *scale, *certificate, *outputs, *support, *start, *member, *aliased;
+    double    *pivots;
 } fenp_file;
 
 /* Lists the arrays that m has (those that are not NULL) and makes room for the copies. */
@@ -62,6 +64,14 @@ void        fenp_file_give_linear(const fenp_file *file, fen_model *m);
 int         fenp_file_put_linear(json_t *metadata, const fen_model *m);  /* nonzero: no memory */
 fen_status  fenp_file_read_linear(const fenp_tensors *in, fen_model *m, fen_error *err);
 const char *fenp_file_linear_objection(const fenp_file *file, const fen_model *m);
+
+/* ---- file_lp.c: those of penalty lp ---- */
+fen_status  fenp_file_make_lp(const fenp_tensors *in, fen_model *m, fen_error *err);
+void        fenp_file_take_lp(fenp_file *file, const fen_model *m);
+void        fenp_file_give_lp(const fenp_file *file, fen_model *m);
+int         fenp_file_put_lp(json_t *metadata, const fen_model *m);      /* nonzero: no memory */
+fen_status  fenp_file_read_lp(const fenp_tensors *in, fen_model *m, fen_error *err);
+const char *fenp_file_lp_objection(const fenp_file *file, const fen_model *m);
 
 /* ---- load.c: words that are numbers ---- */
 /* initial where there is no such key; NAN: it must be there. */

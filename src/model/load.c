@@ -182,6 +182,7 @@ static fen_status read_metadata(const fenp_tensors *in, fen_model *m, fen_error 
     const char *bias = fenp_metadata(in, "bias");
     fen_status status = read_numbers(in, m, err);
     if (status == FEN_OK) status = fenp_file_read_linear(in, m, err);
+    if (status == FEN_OK) status = fenp_file_read_lp(in, m, err);
     if (status == FEN_OK) status = read_hash(in, &m->hash, err);
     if (status == FEN_OK) status = read_seed(in, &m->seed, err);
     if (status == FEN_OK && fenp_metadata(in, "train_error")) /* not finite: left out */
@@ -253,6 +254,7 @@ static fen_status make_exact(const fenp_tensors *in, fen_model **model, fen_erro
     if (!m) return fenp_no_memory(err, dual->to - dual->from, dual->name);
     *model = m;
     fen_status status = fenp_file_make_linear(in, m, err);
+    if (status == FEN_OK) status = fenp_file_make_lp(in, m, err);
     if (status == FEN_OK) status = make_support(in, m, err);
     if (status == FEN_OK) status = fenp_file_room(inputs, &m->inputs, err);
     if (status == FEN_OK)
@@ -376,9 +378,13 @@ static fen_status read_model(const fenp_tensors *in, fen_model *m, fenp_file *fi
     const fenp_tensor *fill = fenp_tensor_find(in, "prepare.fill");
     const fenp_tensor *weights = fenp_tensor_find(in, "class_weights");
     const fenp_tensor *members = fenp_tensor_find(in, "groups.member");
-    const fenp_file_size size = { fill ? fill->shape[0] : 0, weights ? weights->shape[0] : 0,
-                                  is_before(in), members ? members->shape[0] : 0,
-                                  score_numbers(in) };
+    const fenp_tensor *pivots = fenp_tensor_find(in, "pivots");
+    const fenp_file_size size = { fill ? fill->shape[0] : 0,
+                                  weights ? weights->shape[0] : 0,
+                                  is_before(in),
+                                  members ? members->shape[0] : 0,
+                                  score_numbers(in),
+                                  pivots ? pivots->shape[1] : 0 };
     fen_status status = fenp_file_open(m, size, file, err);
     if (status == FEN_OK) status = check_shapes(in, file, err);
     for (int i = 0; status == FEN_OK && i < file->count; i++)

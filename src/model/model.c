@@ -8,6 +8,7 @@
 #include "base/registry.h"
 #include "base/text.h"
 #include "model/model.h"
+#include "solver/solver.h"
 
 /* inputs and weights stay NULL: a fit hands over the arrays that it has already. */
 fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets)
@@ -59,6 +60,8 @@ void fen_model_free(fen_model *model)
     free(model->weights);
     free(model->deviation);
     free(model->terms);
+    free(model->pivots);
+    free(model->pivot_weights);
     free(model->aliased);
     fenp_groups_free(&model->groups);
     free(model->frequencies);
@@ -140,6 +143,22 @@ void fenp_model_keep_tangents(fen_model *m, int64_t length, int64_t most)
     double *less = fenp_resize(m->tangents, m->targets * most * length, sizeof(double));
     if (less) m->tangents = less;
     m->tangent_count = most;
+}
+
+double *fenp_model_coefs(const fen_model *m)
+{
+    double *coef = fenp_new(m->targets, m->kept * (int64_t)sizeof *coef);
+    for (int64_t t = 0; coef && t < m->targets; t++)
+        for (int64_t i = t * m->kept; i < (t + 1) * m->kept; i++)
+            coef[i] = m->terms ? m->terms[i] : m->coef_scale[t] * m->dual[i];
+    return coef;
+}
+
+const fenp_solver *fenp_model_solver(const fen_model *m)
+{
+    char name[sizeof m->method];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(m->method, ","), m->method);
+    return fenp_find_solver(name);
 }
 
 int64_t fen_model_inputs(const fen_model *model) { return model->prep->inputs; }

@@ -107,9 +107,9 @@ fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets);
 /* The penalty is on the coefficients of a linear model (weights) or an expansion (terms). */
 static inline int fenp_model_on_coefficients(const fen_model *m)
 { return m->penalty->parts != FEN_WHOLE; }
-/* Rows of dual. */
 /* Penalty lp:power, ||f|| = |w|_power: f = w.phi, w = J_q(sum_i c_i phi(x_i)), c = coef_scale u. */
 static inline int fenp_model_is_lp(const fen_model *m) { return m->kernel.par.order > 0.0; }
+/* Rows of dual. */
 static inline int64_t fenp_model_duals(const fen_model *m) { return m->terms ? m->n : m->kept; }
 /* Coefficients of target t that are not 0; and, of linear models, groups of which some coefficient
  * (of any target) is not. */
@@ -121,6 +121,16 @@ int64_t    fenp_model_active_groups(const fen_model *m);
 fen_status fenp_model_pack_support(fen_model *m, const double *x, fen_error *err);
 /* The same of terms (targets x n before, targets x kept after). */
 fen_status fenp_model_pack_terms(fen_model *m, const double *x, fen_error *err);
+/* c of the kept rows (targets x kept): coef_scale u, or terms; NULL: no memory. */
+double    *fenp_model_coefs(const fen_model *m);
+/* The solver that method names; behind a comma it has the route. NULL: unknown. */
+const struct fenp_solver *fenp_model_solver(const fen_model *m);
+
+/* Penalty lp with a tensor kernel (model/lp.h): sets pivots and pivot_weights where predictions
+ * need them, once the support is packed and the certificate is there. x: all training rows (n x
+ * p). */
+fen_status fenp_model_find_pivots(fen_model *m, const double *x, const fenp_task *task,
+                                  fen_error *err);
 /* Marks the inputs that no coefficient of a penalty on them needs; once prep is there. */
 void       fenp_model_mark_idle(fen_model *m);
 /* Linear models of sparse files: columns, and groups, without a coefficient go, from weights,

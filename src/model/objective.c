@@ -2,12 +2,15 @@
  *
  *   mean of square loss (y - t)^2 at t = f(x) + b, plus 0.1 ||f||^2, gaussian kernel ...
  *   mean of square loss (y - t)^2 at t = x.beta + b, plus 0.1 sum |beta_j|, features standard
+ *   mean of square loss (y - t)^2 at t = f(x) + b, f = w.phi(x), plus 0.1 |w|_p^p, p = 4/3, q = 4,
+ *   tensor-polynomial kernel ...
  *   mean of hinge loss ... at t = sum c_i k(x_i, x) + b, plus 0.1 sum |c_i|, gaussian kernel ... */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/text.h"
 #include "model/model.h"
+#include "tensor/form.h"
 
 /* "eps (epsilon 0.1)", "hinge (margin free)" */
 static void loss_words(const fen_model *m, char *out, size_t size)
@@ -72,6 +75,28 @@ static void whole_words(const fen_model *m, char *out, size_t size)
     snprintf(out, size, ", plus %s ||f||^%s", lambda, power);
 }
 
+/* "4/3", "1.5" */
+static void exponent_words(const fen_model *m, char *out, size_t size)
+{
+    const int64_t even = fenp_even_order(m->kernel.par.order);
+    char number[32];
+    fenp_print_short(m->power, number);
+    if (even > 2)
+        snprintf(out, size, "%lld/%lld", (long long)even, (long long)(even - 1));
+    else
+        snprintf(out, size, "%s", number);
+}
+
+/* ", plus 0.1 |w|_p^p, p = 4/3, q = 4" */
+static void lp_words(const fen_model *m, char *out, size_t size)
+{
+    char lambda[32], power[48], order[32];
+    fenp_print_short(m->lambda, lambda);
+    fenp_print_short(m->kernel.par.order, order);
+    exponent_words(m, power, sizeof power);
+    snprintf(out, size, ", plus %s |w|_p^p, p = %s, q = %s", lambda, power, order);
+}
+
 /* What the a_g of groups are: 1, the root of the size, or neither. */
 static const char *group_weights(const fenp_groups *g)
 {
@@ -112,7 +137,8 @@ static void kernel_words(const fen_model *m, char *out, int64_t size)
 {
     const fen_kernel *k = m->kernel.table;
     const size_t length = strlen(out);
-    if (fenp_model_on_coefficients(m) && !m->terms) {
+    if ((fenp_model_on_coefficients(m) || fenp_model_is_lp(m)) && k->basis == FEN_PRODUCT &&
+        m->weights) {
         if (strcmp(m->prep->scaling, "none") != 0)
             snprintf(out + length, (size_t)size - length, ", features scaled (%s)",
                      m->prep->scaling);
@@ -131,16 +157,20 @@ void fenp_model_objective(const fen_model *m, char *out, int64_t size)
     loss_words(m, loss, sizeof loss);
     formula_words(m, formula, sizeof formula);
     price_words(m, price, sizeof price);
-    if (linear)
+    if (fenp_model_is_lp(m))
+        lp_words(m, penalty, sizeof penalty);
+    else if (linear)
         coefficient_words(m, penalty, sizeof penalty);
     else
         whole_words(m, penalty, sizeof penalty);
     snprintf(out, (size_t)size, "%s%smean of %s loss %s at t = %s%s%s%s",
              m->copies > 1 ? "sum over the targets of the " : "",
              m->prep->weights || m->class_weights ? "weighted " : "", loss, formula,
-             m->terms ? "sum c_i k(x_i, x)"
-             : linear ? "x.beta"
-                      : "f(x)",
+             m->terms               ? "sum c_i k(x_i, x)"
+             : linear               ? "x.beta"
+             : !fenp_model_is_lp(m) ? "f(x)"
+             : m->weights           ? "x.w"
+                                    : "w.phi(x)",
              m->bias ? " + b" : "", price, penalty);
     kernel_words(m, out, size);
     const size_t length = strlen(out);

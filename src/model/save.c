@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "data/bytes.h"
 #include "model/file.h"
+#include "tensor/form.h"
 
 /* Each returns 0, or -1 when memory ran out. */
 static int put_text(json_t *metadata, const char *key, const char *text)
@@ -108,8 +109,8 @@ static json_t *describe(const fen_model *m)
         put_number(metadata, "seconds", m->seconds) | put_selection(metadata, &m->selection) |
         put_number(metadata, "nu", m->nu) | put_number(metadata, "train_error", m->train_error) |
         put_number(metadata, "crossing", m->crossing) | put_rows(metadata, m) |
-        fenp_file_put_linear(metadata, m) | put_seed(metadata, m) | put_approx(metadata, m) |
-        put_verdicts(metadata, m) | put_preparation(metadata, m->prep)) {
+        fenp_file_put_linear(metadata, m) | fenp_file_put_lp(metadata, m) | put_seed(metadata, m) |
+        put_approx(metadata, m) | put_verdicts(metadata, m) | put_preparation(metadata, m->prep)) {
         json_decref(metadata);
         return NULL;
     }
@@ -175,7 +176,7 @@ fen_status fen_model_save(const fen_model *model, const char *path, fen_error *e
         model,
         (fenp_file_size){ model->prep->inputs, model->prep->class_count, 0,
                           model->groups.start ? model->groups.start[model->groups.count] : 0,
-                          FENP_SCORE_NUMBERS },
+                          FENP_SCORE_NUMBERS, fenp_even_order(model->kernel.par.order) / 2 },
         &file, err);
     if (status != FEN_OK) return status;
     fenp_file_take(&file, model);

@@ -23,6 +23,13 @@
 static inline int fenp_is_lp(const fenp_kernel *kernel) { return kernel->par.order > 0.0; }
 /* q is 2, 4, 6, ... (to 1e-9, as p is written with few digits); and which, or 0. */
 int64_t fenp_even_order(double q);
+/* q = p/(p-1), exactly even where p is as near to that as it can be written. */
+static inline double fenp_order_of(double p)
+{
+    const double q = p / (p - 1.0);
+    const int64_t even = fenp_even_order(q);
+    return even ? (double)even : q;
+}
 
 typedef struct fenp_form_size {
     int64_t n, p;

@@ -1,0 +1,103 @@
+/* lp.c -- models of penalty lp with a tensor kernel: the pivots and weights that they predict by
+ *
+ * Method: see lp.h. Which of the ways a model goes is decided once, at the end of the fit, over
+ * all training rows: it has pivots where a cut of the series that would do for each of them has
+ * more than FENP_MOST_FEATURES features.
+ * Special cases: f = 0 over rows of zeros has no pivots: one of weight 0 stands for them.
+ * Accuracy: features to rounding; pivots up to a diagonal that is TOLERANCE of the largest: what
+ *   that amounts to is prediction_error.
+ * Cost: w: kept N; pivots: see pivots.h. */
+#include <stdlib.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "model/lp.h"
+#include "tensor/form.h"
+#include "tensor/pivots.h"
+
+static const double TOLERANCE = 1e-12;
+enum { MOST_PIVOTS = 4096 }; /* their factor is 128 MB while they are looked for */
+
+int fenp_model_is_explicit(const fen_model *m)
+{
+    return m->weights ||
+           (fenp_model_is_lp(m) && fenp_feature_count(&m->kernel, m->p) <= FENP_MOST_FEATURES);
+}
+
+int fenp_model_needs_pivots(const fen_model *m)
+{
+    const fen_kernel *k = m->kernel.table;
+    if (!fenp_model_is_lp(m) || fenp_model_is_explicit(m)) return 0;
+    return k->uses_degree || k->last(&m->kernel.par) >= 0;
+}
+
+/* Is there room for the degrees that each of the rows needs? */
+static fen_status is_cut(const fen_model *m, fen_view kept, const double *x, int *enough,
+                         fen_error *err)
+{
+    fenp_cut cut;
+    *enough = 0;
+    if (fenp_model_needs_pivots(m)) return FEN_OK;
+    if (!fenp_cut_open(m, kept.at, &cut)) return fenp_no_memory(err, 8 * m->kept, "the series");
+    *enough = 1;
+    for (int64_t i = 0; *enough && i < m->n; i++)
+        *enough = fenp_cut_degree(&cut, x + i * m->p, m->p) <= cut.last;
+    return FEN_OK;
+}
+
+/* All kernel values are 0, and so is f. */
+static fen_status take_none(fen_model *m, fen_error *err)
+{
+    const int64_t h = fenp_even_order(m->kernel.par.order) / 2;
+    m->pivot_count = 1;
+    m->pivots = fenp_new_zeroed(h, sizeof *m->pivots);
+    m->pivot_weights = fenp_new_zeroed(m->targets, sizeof *m->pivot_weights);
+    return m->pivots && m->pivot_weights ? FEN_OK : fenp_no_memory(err, 8 * h, "the pivots");
+}
+
+static fen_status take_pivots(fen_model *m, fen_view rows, fenp_pivots *found,
+                              const fenp_task *task, fen_error *err)
+{
+    const int64_t bytes = fenp_bytes(m->targets, found->count, sizeof(double));
+    double *coef = fenp_model_coefs(m);
+    m->pivot_weights = fenp_new(bytes, 1);
+    const fen_status status = coef && m->pivot_weights
+                                  ? fenp_pivots_weights(&m->kernel, rows, found, coef, m->targets,
+                                                        m->pivot_weights, task, err)
+                                  : fenp_no_memory(err, bytes, "the weights of the pivots");
+    m->pivot_count = found->count, m->pivots = found->row, found->row = NULL;
+    free(coef);
+    return status;
+}
+
+fen_status fenp_model_find_pivots(fen_model *m, const double *x, const fenp_task *task,
+                                  fen_error *err)
+{
+    if (!fenp_model_is_lp(m) || fenp_model_is_explicit(m) || m->pivots) return FEN_OK;
+    const fen_view rows = { m->inputs ? m->inputs : x, m->kept, m->p, m->p };
+    fenp_pivots found = { 0 };
+    int enough;
+    fen_status status = is_cut(m, rows, x, &enough, err);
+    if (status != FEN_OK || enough) return status;
+    status = fenp_pivots_find(&m->kernel, rows, TOLERANCE, MOST_PIVOTS, &found, task, err);
+    if (status == FEN_OK)
+        status = found.count > 0 ? take_pivots(m, rows, &found, task, err) : take_none(m, err);
+    fenp_pivots_free(&found);
+    return status;
+}
+
+fen_status fenp_model_implied(const fen_model *m, const fenp_kernel *kernel, int64_t t, double *out,
+                              fen_error *err)
+{
+    if (m->weights) {
+        memcpy(out, m->weights + t * m->p, (size_t)m->p * sizeof *out);
+        return FEN_OK;
+    }
+    const fen_view rows = { m->inputs, m->kept, m->p, m->p };
+    double *coef = fenp_new(m->kept, sizeof *coef);
+    if (!coef) return fenp_no_memory(err, 8 * m->kept, "the coefficients");
+    for (int64_t i = 0; i < m->kept; i++) coef[i] = m->coef_scale[t] * m->dual[t * m->kept + i];
+    const fen_status status = fenp_feature_weights(kernel, rows, coef, out, err);
+    free(coef);
+    return status;
+}

@@ -1,0 +1,42 @@
+/* lp.h -- what a model of penalty lp with a tensor kernel predicts by, and is made of
+ *
+ *     f(x) = w.phi(x),   w = J_q(sum_i c_i phi(x_i)),   or f~ of tensor/pivots.h
+ *
+ * Series that end have their features, up to FENP_MOST_FEATURES of them. Of those that do not end
+ * the first degrees do, where the rest is small (a cut); else, and beyond that number, the model
+ * carries pivots. */
+#ifndef FENP_MODEL_LP_H
+#define FENP_MODEL_LP_H
+#include "model/model.h"
+
+enum { FENP_MOST_FEATURES = 1 << 21 };      /* that are made explicit to predict and to list */
+
+/* f is a sum over so few features: a linear model, or lp with a series that ends. */
+int     fenp_model_is_explicit(const fen_model *m);
+/* Neither explicit nor cut at any degree that would do: without pivots there is no prediction. */
+int     fenp_model_needs_pivots(const fen_model *m);
+/* w of target t over the features of kernel: the model's, or one that is cut. Linear models have
+ * theirs. */
+fen_status fenp_model_implied(const fen_model *m, const fenp_kernel *kernel, int64_t t,
+                              double *out, fen_error *err);
+/* ---- lp_scores.c: features (rows x p) -> f (rows x targets), no offset ---- */
+fen_status fenp_lp_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
+                          const fenp_task *task, fen_error *err);
+
+/* ---- cut.c: a series up to some degree ---- */
+enum { FENP_CUT_TERMS = 128 };
+typedef struct fenp_cut {
+    fen_kernel     table;      /* as the kernel's, but its series ends at par.degree     */
+    fen_kernel_par par;
+    int64_t        last;       /* highest degree that there is room for; -1: none        */
+    int            whole;      /* the series ends: no other degree is ever taken         */
+    double         term[FENP_CUT_TERMS];    /* logarithms: what degree m adds to f(x) at most is
+                                  exp(term) |x|_q^m times what an error may be           */
+} fenp_cut;
+/* x: rows with coefficients (kept x p). 0: no memory. */
+int         fenp_cut_open(const fen_model *m, const double *x, fenp_cut *out);
+/* The least degree behind which nothing matters at x; above last: it has no room. */
+int64_t     fenp_cut_degree(const fenp_cut *cut, const double *x, int64_t p);
+/* Lives as long as cut. */
+fenp_kernel fenp_cut_at(const fenp_cut *cut, int64_t degree);
+#endif
