@@ -1,0 +1,391 @@
+/* pivots_find.c -- greedy pivots: a Cholesky factor by the largest of what is left
+ *
+ *     next pivot = argmax e,   l_new = (k(., u) - L l_u) / sqrt(e_u),   e <- e - l_new^2
+ *
+ * Method: the search runs over candidates, some thousand of the M points, whose rows of the factor
+ *   are kept. Once they are all small, a pass over all points (blocks, nothing kept) finds where
+ *   e is large: the worst points and a sample of the others in proportion to e are the next
+ *   candidates. Within DROP of the largest e outside the candidates the search is as good as one
+ *   over all points, so that passes are few and most of them are short: they cost M r^2, and r
+ *   grows with each. Few points (ALL) are all candidates, and need no pass.
+ *   The largest k(u,u) is that of some x_i * ... * x_i (Hoelder).
+ *   Sums are over fixed chunks of candidates and blocks of points: the same bits for any number of
+ *   threads. Ties: the first point wins.
+ * Special cases: all kernel values 0, no rows: no pivots, left = 0. A tolerance below the rounding
+ *   errors of e would pick the same points again: it is raised to FLOOR.
+ * Cost: about 2 M r^2 flops by BLAS 3, candidates r^2 by BLAS 2; memory: candidates x r. */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/linalg.h"
+#include "base/random.h"
+#include "tensor/pivots_parts.h"
+
+enum {
+    ALL = 16384,   /* points up to which all are candidates                     */
+    WORST = 4096,  /* candidates of a pass: the largest e                       */
+    SAMPLE = 4096, /* and those drawn in proportion to e                        */
+    CHUNK = 512,   /* candidates to a matrix-vector product                     */
+    GROUP = 64,    /* blocks of points between two reports of progress          */
+    STEP = 128,    /* pivots by which arrays grow                               */
+};
+static const double DROP = 0.1;
+static const double FLOOR = 1e-14; /* e of a pivot itself comes out as some 2^-52 k(u,u) */
+
+static inline int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ---- the largest scores of many ------------------------------------------------------------ */
+
+typedef struct item {
+    double score;
+    int64_t k; /* number of the point */
+} item;
+
+typedef struct best {
+    item *at; /* room for twice as many as are wanted */
+    int64_t count, want;
+    double least; /* scores up to this one cannot be among them */
+} best;
+
+static int by_score(const void *a, const void *b)
+{
+    const item *x = a, *y = b;
+    if (x->score != y->score) return x->score > y->score ? -1 : 1;
+    return x->k < y->k ? -1 : x->k > y->k;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const item *x = a, *y = b;
+    return x->k < y->k ? -1 : x->k > y->k;
+}
+
+static void best_settle(best *b)
+{
+    qsort(b->at, (size_t)b->count, sizeof *b->at, by_score);
+    if (b->count < b->want) return;
+    b->count = b->want;
+    b->least = b->at[b->want - 1].score;
+}
+
+static void best_offer(best *b, double score, int64_t k)
+{
+    if (!(score > b->least)) return;
+    b->at[b->count++] = (item){ score, k };
+    if (b->count == 2 * b->want) best_settle(b);
+}
+
+/* ---- the search ---------------------------------------------------------------------------- */
+
+typedef struct search {
+    const fenp_kernel *kernel;
+    fen_view x;
+    int64_t h, points, most;
+    double top, goal;    /* the largest k(u,u); e that is small enough     */
+    int64_t count, room; /* pivots */
+    int64_t *row;        /* room x h */
+    double *point;       /* room x p */
+    double *low;         /* factor by rows, each as long as it must be */
+    double *factor;      /* the same, count x count, column-major: for passes */
+    int64_t candidates;
+    int64_t *member;        /* candidates x h */
+    double *u, *e, *column; /* candidates x p; candidates; candidates */
+    double *l;              /* candidates x room, column-major */
+    double *along;          /* room */
+    best worst, sample;
+    double *e_group; /* of a pass: GROUP blocks */
+    double *work;    /* of a pass: work_size for each thread */
+    int64_t work_size;
+} search;
+
+static fen_status out_of_memory(fen_error *err)
+{
+    return fenp_no_memory(err, 0, "the pivots of products of rows");
+}
+
+static int grow(void *array, int64_t rows, int64_t cols)
+{
+    void **at = array;
+    const int64_t bytes = fenp_bytes(rows, cols, sizeof(double));
+    void *larger = bytes < 0 ? NULL : fenp_resize(*at, bytes, 1);
+    if (larger) *at = larger;
+    return larger != NULL;
+}
+
+/* Room for one more pivot. */
+static fen_status make_room(search *s, fen_error *err)
+{
+    if (s->count < s->room) return FEN_OK;
+    const int64_t room = s->room + STEP;
+    if (!grow(&s->row, room, s->h) || !grow(&s->point, room, s->x.cols) ||
+        !grow(&s->low, room, (room + 1) / 2 + 1) || !grow(&s->along, room, 1) ||
+        !grow(&s->l, room, s->candidates))
+        return out_of_memory(err);
+    s->room = room;
+    return FEN_OK;
+}
+
+/* ---- greedy, among the candidates ------------------------------------------------------------ */
+
+/* The column of a new pivot, from candidate `from`, and what is left after it. */
+static void new_column(search *s, int64_t pivot, int64_t from)
+{
+    const int64_t c = s->candidates, r = s->count, p = s->x.cols;
+    const int64_t rows = min_of(CHUNK, c - from);
+    double *to = s->l + r * c + from;
+    const double scale = 1.0 / sqrt(s->e[pivot]);
+    fenp_point_kernel(s->kernel, p, s->point + r * p, 1, s->u + from * p, rows, to, rows);
+    if (r > 0)
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)r, -1.0, s->l + from, (int)c,
+                    s->along, 1, 1.0, to, 1);
+    for (int64_t i = 0; i < rows; i++) {
+        to[i] *= scale;
+        s->column[from + i] = fmax(0.0, s->e[from + i] - to[i] * to[i]);
+    }
+}
+
+static void add_pivot(search *s, int64_t pivot)
+{
+    const int64_t c = s->candidates, r = s->count, p = s->x.cols;
+    double *low = s->low + r * (r + 1) / 2;
+    memcpy(s->row + r * s->h, s->member + pivot * s->h, (size_t)s->h * sizeof *s->row);
+    memcpy(s->point + r * p, s->u + pivot * p, (size_t)p * sizeof *s->point);
+    for (int64_t i = 0; i < r; i++) low[i] = s->along[i] = s->l[i * c + pivot];
+    low[r] = sqrt(s->e[pivot]);
+#pragma omp parallel for schedule(static)
+    for (int64_t from = 0; from < c; from += CHUNK) new_column(s, pivot, from);
+    memcpy(s->e, s->column, (size_t)c * sizeof *s->e);
+    s->l[r * c + pivot] = low[r];
+    s->e[pivot] = 0.0;
+    s->count++;
+}
+
+static int64_t largest(const double *e, int64_t count)
+{
+    int64_t at = 0;
+    for (int64_t i = 1; i < count; i++)
+        if (e[i] > e[at]) at = i;
+    return at;
+}
+
+/* How far: e falls from top to goal by about equal factors. */
+static double progress(const search *s, double e)
+{
+    if (e <= s->goal) return 1.0;
+    const double far = log(s->top / e) / log(s->top / s->goal);
+    return far > 0.0 ? far * far : 0.0; /* the last ones cost most */
+}
+
+/* Until e of no candidate is above stop. */
+static fen_status choose(search *s, double stop, const fenp_task *task, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    while (status == FEN_OK && s->count < s->most) {
+        const int64_t pivot = largest(s->e, s->candidates);
+        if (!(s->e[pivot] > stop)) break;
+        if (s->count % 16 == 0) status = fenp_task_at(task, progress(s, s->e[pivot]), err);
+        if (status == FEN_OK) status = make_room(s, err);
+        if (status == FEN_OK) add_pivot(s, pivot);
+    }
+    return status;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+static fenp_span span_of(const search *s)
+{
+    return (fenp_span){ s->kernel, s->x, s->h, s->count, s->factor, s->point };
+}
+
+/* The factor as a matrix. */
+static fen_status unpack_factor(search *s, fen_error *err)
+{
+    const int64_t r = s->count;
+    if (!grow(&s->factor, r, r)) return out_of_memory(err);
+    memset(s->factor, 0, (size_t)(r * r) * sizeof *s->factor);
+    for (int64_t i = 0; i < r; i++)
+        for (int64_t j = 0; j <= i; j++) s->factor[i + j * r] = s->low[i * (i + 1) / 2 + j];
+    return FEN_OK;
+}
+
+static fen_status pass_memory(search *s, fen_error *err)
+{
+    s->work_size = FENP_PIVOT_BLOCK * (s->x.cols + s->count + 1) + s->h;
+    return grow(&s->work, s->work_size, omp_get_max_threads()) ? FEN_OK : out_of_memory(err);
+}
+
+/* The thread's own: points of a block, their l, their k(u,u). */
+static double *own_work(const search *s) { return s->work + omp_get_thread_num() * s->work_size; }
+
+/* Points, factor rows and e of candidates first .. , a block. */
+static void fill_candidates(search *s, const fenp_span *span, int64_t first)
+{
+    const int64_t p = s->x.cols, r = s->count, c = s->candidates;
+    const int64_t points = min_of(FENP_PIVOT_BLOCK, c - first);
+    double *l = own_work(s), *k = l + FENP_PIVOT_BLOCK * r;
+    fenp_span_points(s->x, s->h, s->member + first * s->h, points, s->u + first * p);
+    fenp_span_project(span, s->u + first * p, points, l, s->e + first, k);
+    for (int64_t j = 0; j < r; j++)
+        for (int64_t i = 0; i < points; i++) s->l[j * c + first + i] = l[i * r + j];
+}
+
+/* numbers ascending; NULL: all points. */
+static fen_status set_candidates(search *s, const item *number, int64_t count, fen_error *err)
+{
+    s->candidates = count;
+    if (!grow(&s->member, count, s->h) || !grow(&s->u, count, s->x.cols) ||
+        !grow(&s->e, count, 1) || !grow(&s->column, count, 1) || !grow(&s->l, count, s->room))
+        return out_of_memory(err);
+    for (int64_t i = 0; i < count; i++)
+        fenp_multiset_at(s->x.rows, s->h, number ? number[i].k : i, s->member + i * s->h);
+    fen_status status = unpack_factor(s, err);
+    if (status == FEN_OK) status = pass_memory(s, err);
+    if (status != FEN_OK) return status;
+    const fenp_span span = span_of(s);
+#pragma omp parallel for schedule(static)
+    for (int64_t first = 0; first < count; first += FENP_PIVOT_BLOCK)
+        fill_candidates(s, &span, first);
+    return FEN_OK;
+}
+
+/* ---- passes over all points ------------------------------------------------------------------ */
+
+static void pass_block(search *s, const fenp_span *span, int64_t group, int64_t first)
+{
+    const int64_t points = min_of(FENP_PIVOT_BLOCK, s->points - first);
+    double *u = own_work(s), *l = u + FENP_PIVOT_BLOCK * s->x.cols + s->h;
+    fenp_span_block(span, first, points, u, l, s->e_group + (first - group),
+                    l + FENP_PIVOT_BLOCK * s->count);
+}
+
+/* A sample without replacement in proportion to e: the largest of log(uniform)/e. */
+static void offer(search *s, double e, int64_t k)
+{
+    if (!(e > s->goal)) return;
+    best_offer(&s->worst, e, k);
+    best_offer(&s->sample, log(fenp_uniform(0, 0, (uint64_t)k)) / e, k);
+}
+
+/* e of all points: the largest one, and offers to the next candidates. */
+static fen_status pass(search *s, double *left, const fenp_task *task, fen_error *err)
+{
+    const int64_t group = GROUP * FENP_PIVOT_BLOCK;
+    fen_status status = unpack_factor(s, err);
+    if (status == FEN_OK) status = pass_memory(s, err);
+    const fenp_span span = span_of(s);
+    s->worst.count = s->sample.count = 0;
+    s->worst.least = 0.0;
+    s->sample.least = -INFINITY;
+    *left = 0.0;
+    for (int64_t from = 0; from < s->points && status == FEN_OK; from += group) {
+        const int64_t to = min_of(from + group, s->points);
+#pragma omp parallel for schedule(dynamic)
+        for (int64_t first = from; first < to; first += FENP_PIVOT_BLOCK)
+            pass_block(s, &span, from, first);
+        for (int64_t k = from; k < to; k++) {
+            *left = fmax(*left, s->e_group[k - from]);
+            offer(s, s->e_group[k - from], k);
+        }
+        status = fenp_task_at(task, progress(s, *left), err);
+    }
+    best_settle(&s->worst);
+    best_settle(&s->sample);
+    return status;
+}
+
+/* Both kinds of candidates, each point once, ascending; into worst.at. */
+static int64_t join_candidates(search *s)
+{
+    item *all = s->worst.at;
+    int64_t count = s->worst.count, last = 0;
+    memcpy(all + count, s->sample.at, (size_t)s->sample.count * sizeof *all);
+    count += s->sample.count;
+    qsort(all, (size_t)count, sizeof *all, by_number);
+    for (int64_t i = 1; i < count; i++)
+        if (all[i].k != all[last].k) all[++last] = all[i];
+    return count > 0 ? last + 1 : 0;
+}
+
+static fen_status search_by_passes(search *s, double *left, const fenp_task *task, fen_error *err)
+{
+    fen_status status = pass(s, left, task, err);
+    while (status == FEN_OK && *left > s->goal && s->count < s->most) {
+        const double outside = s->worst.count == s->worst.want ? s->worst.least : 0.0;
+        status = set_candidates(s, s->worst.at, join_candidates(s), err);
+        if (status == FEN_OK) status = choose(s, fmax(s->goal, DROP * outside), task, err);
+        if (status == FEN_OK) status = pass(s, left, task, err);
+    }
+    return status;
+}
+
+static fen_status search_among_all(search *s, double *left, const fenp_task *task, fen_error *err)
+{
+    fen_status status = set_candidates(s, NULL, s->points, err);
+    if (status == FEN_OK) status = choose(s, s->goal, task, err);
+    if (status == FEN_OK) *left = s->points > 0 ? s->e[largest(s->e, s->points)] : 0.0;
+    return status;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+static double largest_value(const fenp_kernel *kernel, fen_view x, int64_t h)
+{
+    double top = 0.0;
+    for (int64_t i = 0; i < x.rows; i++) {
+        double sum = 0.0;
+        for (int64_t j = 0; j < x.cols; j++)
+            sum += pow(fabs(x.at[i * x.stride + j]), 2.0 * (double)h);
+        top = fmax(top, kernel->table->value(sum, &kernel->par));
+    }
+    return top;
+}
+
+static fen_status search_open(search *s, double tolerance, int64_t most, fen_error *err)
+{
+    s->h = fenp_half_order(s->kernel);
+    s->points = fenp_multisets(s->x.rows, s->h);
+    s->most = most > 0 ? min_of(most, s->points) : s->points;
+    s->top = largest_value(s->kernel, s->x, s->h);
+    s->goal = fmax(tolerance, FLOOR) * s->top;
+    if (s->points == INT64_MAX)
+        return fenp_fail(err, FEN_MEMORY,
+                         "%lld rows have more products of %lld than can be counted: take fewer "
+                         "rows, or a larger p",
+                         (long long)s->x.rows, (long long)s->h);
+    s->worst.want = WORST;
+    s->sample.want = SAMPLE;
+    s->worst.at = fenp_new(2 * (WORST + SAMPLE), sizeof(item));
+    s->sample.at = fenp_new(2 * SAMPLE, sizeof(item));
+    s->e_group = fenp_new(GROUP * FENP_PIVOT_BLOCK, sizeof(double));
+    return s->worst.at && s->sample.at && s->e_group ? FEN_OK : out_of_memory(err);
+}
+
+static void search_close(search *s)
+{
+    void *all[] = { s->row,    s->point, s->low,   s->factor,   s->member,    s->u,       s->e,
+                    s->column, s->l,     s->along, s->worst.at, s->sample.at, s->e_group, s->work };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+fen_status fenp_pivots_find(const fenp_kernel *kernel, fen_view x, double tolerance, int64_t most,
+                            fenp_pivots *out, const fenp_task *task, fen_error *err)
+{
+    search s = { .kernel = kernel, .x = x };
+    double left = 0.0;
+    *out = (fenp_pivots){ 0 };
+    fen_status status = search_open(&s, tolerance, most, err);
+    if (status == FEN_OK)
+        status = s.points <= ALL ? search_among_all(&s, &left, task, err)
+                                 : search_by_passes(&s, &left, task, err);
+    if (status == FEN_OK) status = unpack_factor(&s, err);
+    if (status == FEN_OK) {
+        *out = (fenp_pivots){ s.h, s.count, s.row, s.factor, s.top > 0.0 ? left / s.top : 0.0 };
+        s.row = NULL;
+        s.factor = NULL;
+    }
+    search_close(&s);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* pivots_parts.h -- what the files about pivots share: points in the span of the pivots */
+#ifndef FENP_PIVOTS_PARTS_H
+#define FENP_PIVOTS_PARTS_H
+#include "tensor/pivots.h"
+
+enum { FENP_PIVOT_BLOCK = 256 };   /* points at a time: the triangular solve is then a BLAS-3 one */
+
+/* Pivots with their points at hand. */
+typedef struct fenp_span {
+    const fenp_kernel *kernel;
+    fen_view x;
+    int64_t h, count;
+    const double *factor;          /* count x count, lower, column-major */
+    const double *point;           /* count x p                          */
+} fenp_span;
+
+/* out (count x p): the points of these multisets (count x h). */
+void fenp_span_points(fen_view x, int64_t h, const int64_t *member, int64_t count, double *out);
+/* l = factor^-1 k(S, u) of points u (points x p): points x count, row-major, and for each
+ * e = max(0, k(u,u) - |l|^2) and k = k(u,u). Serial: for threads that share the blocks. */
+void fenp_span_project(const fenp_span *span, const double *u, int64_t points, double *l, double *e,
+                       double *k);
+/* The same of points first .. first + points - 1 of all; u: room for points x p + h. */
+void fenp_span_block(const fenp_span *span, int64_t first, int64_t points, double *u, double *l,
+                     double *e, double *k);
+/* How far e may be off by rounding: add it before e is trusted. */
+static inline double fenp_span_noise(int64_t count, double k)
+{
+    return 4.0 * (double)(count + 4) * 0x1p-53 * k;
+}
+#endif
