@@ -2,7 +2,7 @@
  * their scores are measured by
  *
  * gamma: steps of 2 (its root for inverse lengths) around 1/(mean squared distance), or around
- * 1/(mean x.x) for kernels of products.
+ * 1/(mean x.x) for kernels of products; tensor kernels: story_lp.c.
  * lambda, in units of kappa, the mean of k(x,x). Square loss: 25 values from 1e-11 to 10.
  * Other losses: a function of size s is worth its norm to the rows while
  *     2 lambda s^2/kappa  <=  s |v'|,      v' the slope of the loss at a residual of size s,
@@ -12,13 +12,14 @@
  * terms of LIBSVM.
  * Other powers than 2: the lambdas that shrink a function of the size of the targets as much:
  * lambda (2/m) N^(2-m) of power m does to a function of norm N what lambda of power 2 does;
- * N is that of the (geometric mean of the) targets: s / sqrt(kappa). */
+ * N is that of the (geometric mean of the) targets: s / sqrt(kappa).
+ * Penalty lp: of that power, with kappa^(2/q) of story_lp.c for kappa, also for the square loss. */
 #include <math.h>
 #include <string.h>
 
 #include "base/registry.h"
 #include "promise/refit.h"
-#include "story.h"
+#include "story_lp.h"
 
 enum { SQUARE_GAMMAS = 10, LOW_STEP = -6, OTHER_LOW_STEP = -4 };
 enum { DECADES = 7, SMOOTH_DECADES = 9 }; /* of lambda */
@@ -53,7 +54,9 @@ fen_status fenp_list_gammas(const fen_options *o, const fen_kernel *kernel, cons
         return FEN_OK;
     }
     double unit;
-    const fen_status status = gamma_unit(kernel, s, &unit, err);
+    const fenp_kernel asked = fenp_kernel_asked(o, kernel);
+    const fen_status status = fenp_is_lp(&asked) ? fenp_lp_gamma(&asked, s, &unit, err)
+                                                 : gamma_unit(kernel, s, &unit, err);
     if (status != FEN_OK) return status;
     const int low = wanted == 1 ? 0 : wanted < SQUARE_GAMMAS ? OTHER_LOW_STEP : LOW_STEP;
     for (int k = 0; k < wanted; k++) gammas[k] = unit * fenp_gamma_step(kernel, low + k);
@@ -103,15 +106,16 @@ static double steepness(const fen_loss *loss, double par, double size)
     return (most > 0.0 && isfinite(most) ? most : 1.0) / size;
 }
 
-/* Square loss: outputs are not looked at. Classes: the labels are of size 1. */
+/* Square loss (but for lp): outputs are not looked at. Classes: the labels are of size 1. */
 void fenp_list_lambdas(const fen_options *o, const fenp_output *outputs, const fenp_kernel *kernel,
                        const fenp_sample *all, int wanted, double power, double *lambdas)
 {
     const fen_loss *loss = fenp_find_loss(o->loss);
-    const int square = strcmp(loss->name, "square") == 0;
+    const int lp = fenp_is_lp(kernel), square = strcmp(loss->name, "square") == 0 && !lp;
     fenp_units u = { .weight_sum = all->weight_sum };
     double log_steepness = 0.0;
-    u.diagonal = fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(all), all->w);
+    u.diagonal = lp ? fenp_lp_diagonal(kernel, all)
+                    : fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(all), all->w);
     for (int64_t t = 0; t < all->targets; t++) {
         const double variance = loss->labels == FEN_SIGNS ? 1.0 : fenp_target_variance(all, t);
         const double size = variance > 0.0 ? sqrt(variance) : 1.0;

@@ -61,6 +61,7 @@ static fen_model *blank(const fenp_sample *sample, fenp_settled *settled, const 
     m->loss = fenp_find_loss(o->loss), m->kernel = chosen->kernel, m->nu = o->nu;
     m->lambda = chosen->lambda, m->power = chosen->power, m->tolerance = o->tolerance;
     m->bias = o->bias;
+    if (fenp_is_lp(&chosen->kernel)) m->penalty = fenp_find_penalty("lp");
     if (linear) m->weights = fenp_new_zeroed(sample->p, m->targets * (int64_t)sizeof(double));
     if (tangents) m->tangents = fenp_new_zeroed(tangents, 1);
     m->tangent_count = tangents ? FENP_NODES_MAX : 0;
@@ -116,8 +117,8 @@ static fen_status check_finite(const fen_model *m, fen_error *err)
             !isfinite(m->coef_scale[t]))
             return fenp_fail(err, FEN_BAD_CALL,
                              "--engine %s breaks down: with this lambda the shrinkage is below "
-                             "its rounding errors; use a larger one, or --engine spectral",
-                             m->method);
+                             "its rounding errors; use a larger one%s",
+                             m->method, fenp_model_is_lp(m) ? "" : ", or --engine spectral");
     return FEN_OK;
 }
 
@@ -136,6 +137,7 @@ static fen_status build(fenp_prep **prep, fenp_sample *sample, fenp_settled *set
     m->selection = chosen->selection, chosen->selection = (fenp_selection){ .kind = "" };
     fenp_note_labels(m, sample);
     if (chosen->cut) fenp_note_cut(m);
+    if (settled->idle) fenp_note_idle(m, settled->o.select);
     *out = m;
     return FEN_OK;
 }
@@ -173,26 +175,33 @@ static fen_status judge_classes(fen_model *m, const fenp_sample *sample, const f
 fen_status fenp_sigmoids(const fen_model *m, const fenp_sample *sample, const fenp_solver *solver,
                          fenp_output *out, const fenp_task *task, fen_error *err)
 {
-    const fenp_problem problem = { .sample = sample,
-                                   .loss = m->loss,
-                                   .kernel = m->kernel,
-                                   .lambda = m->lambda,
-                                   .power = m->power,
-                                   .bias = m->bias,
-                                   .gap = m->tolerance };
+    fenp_problem problem = { .sample = sample,
+                             .loss = m->loss,
+                             .kernel = m->kernel,
+                             .lambda = m->lambda,
+                             .power = m->power,
+                             .bias = m->bias,
+                             .gap = m->tolerance };
+    if (fenp_model_is_lp(m)) problem.route = "auto"; /* verify knows no other */
     const fenp_refits how = {
         .solver = solver, .outputs = m->output, .nu = m->nu, .folds = SIGMOID_FOLDS, .seed = m->seed
     };
     return fenp_calibrate(&problem, &how, out, task, err);
 }
 
-/* Rows that predictions need. */
-static fen_status keep_inputs(fen_model *m, fenp_sample *sample, const fenp_strategy *plan,
-                              fen_error *err)
+/* What predictions need of the training rows. */
+static fen_status keep_support(fen_model *m, const fenp_sample *sample, const fenp_strategy *plan,
+                               const fenp_task *task, fen_error *err)
 {
-    fen_status status = fenp_model_find_deviations(m, sample, err);
-    if (status == FEN_OK && plan->solver->iterative)
-        status = fenp_model_pack_support(m, sample->x, err);
+    if (!plan->solver->iterative) return FEN_OK;
+    const fen_status status = fenp_model_pack_support(m, sample->x, err);
+    return status == FEN_OK ? fenp_model_find_pivots(m, sample->x, task, err) : status;
+}
+
+/* All of them, where all are needed. */
+static fen_status keep_inputs(fen_model *m, fenp_sample *sample, fen_error *err)
+{
+    const fen_status status = fenp_model_find_deviations(m, sample, err);
     if (status != FEN_OK) return status;
     if (!m->weights && !m->inputs && m->kernel.table->basis != FEN_PRECOMPUTED)
         m->inputs = sample->x, sample->x = NULL;
@@ -230,8 +239,9 @@ static fen_status fit_settled(fenp_prep **prep, fenp_sample *sample, fenp_settle
         status = rescue(&m, sample, o, &plan, &solving, err);
     if (status == FEN_OK) status = check_finite(m, err);
     if (status == FEN_OK && chosen.cut) mark_cut(m);
+    if (status == FEN_OK) status = keep_support(m, sample, &plan, &solving, err);
     if (status == FEN_OK) status = judge_classes(m, sample, o, &plan, &solving, err);
-    if (status == FEN_OK) status = keep_inputs(m, sample, &plan, err);
+    if (status == FEN_OK) status = keep_inputs(m, sample, err);
     free(chosen.selection.grid);
     if (status != FEN_OK) {
         fen_model_free(m);

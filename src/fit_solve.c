@@ -29,7 +29,7 @@ double fenp_worst_gap(const fen_model *m)
     return worst;
 }
 
-static fenp_problem problem_of(const fen_model *m, const fenp_sample *sample)
+static fenp_problem problem_of(const fen_model *m, const fenp_sample *sample, const char *route)
 {
     return (fenp_problem){ .sample = sample,
                            .loss = m->loss,
@@ -37,7 +37,8 @@ static fenp_problem problem_of(const fen_model *m, const fenp_sample *sample)
                            .kernel = m->kernel,
                            .lambda = m->lambda,
                            .power = m->power,
-                           .bias = m->bias };
+                           .bias = m->bias,
+                           .route = route };
 }
 
 typedef struct drive {
@@ -45,8 +46,9 @@ typedef struct drive {
     const fenp_sample *sample;
     const fenp_solver *solver;
     void *state;
-    double *w;      /* n: weights of the output                                      */
-    double *scores; /* targets x n: f(x_i); NULL for direct solvers                  */
+    const char *route; /* of penalty lp; else NULL                                    */
+    double *w;         /* n: weights of the output                                      */
+    double *scores;    /* targets x n: f(x_i); NULL for direct solvers                  */
 } drive;
 
 /* ---- the least that an answer must do ---------------------------------------------------- */
@@ -94,7 +96,7 @@ static fen_status check_against_constants(fen_model *m, const fenp_sample *sampl
 static fen_status solve_at_once(fen_model *m, const fenp_sample *sample, const fenp_solver *solver,
                                 const fenp_task *task, fen_error *err)
 {
-    fenp_problem problem = problem_of(m, sample);
+    fenp_problem problem = problem_of(m, sample, NULL);
     const fenp_size size = { .n = sample->n,
                              .p = sample->p,
                              .targets = sample->targets,
@@ -141,7 +143,7 @@ static fen_status solve_output(drive *d, int64_t t, double gap, int *reached, co
     fen_model *m = d->m;
     double account = INFINITY;
     fenp_sample one = *d->sample;
-    fenp_problem problem = problem_of(m, &one);
+    fenp_problem problem = problem_of(m, &one, d->route);
     fenp_solution solution = { .dual = m->dual + t * m->n,
                                .scale = m->coef_scale + t,
                                .offset = m->offset + t,
@@ -211,8 +213,8 @@ static fen_status solve_in_turn(fen_model *m, const fenp_sample *sample,
                                 fen_error *err)
 {
     const fenp_solver *solver = strategy->solver;
-    drive d = { .m = m, .sample = sample, .solver = solver };
-    const fenp_problem problem = problem_of(m, sample);
+    drive d = { .m = m, .sample = sample, .solver = solver, .route = strategy->size.route };
+    const fenp_problem problem = problem_of(m, sample, d.route);
     const int64_t rows = fenp_arena_bytes(m->n) + fenp_arena_bytes(m->n * m->targets);
     fenp_arena arena;
     fen_status status =

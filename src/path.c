@@ -49,7 +49,7 @@ static fen_options choice_options(const fenp_path *h)
     if (h->over_power && (a.power.choice == FEN_AUTO || !searching)) a.power = fen_value(2.0);
     if (open || other->choice == FEN_AUTO) return a;
     a.lambda = fen_value(1.0);
-    a.power = fen_value(2.0);
+    if (!(fenp_exponent_of(&a) > 0.0)) a.power = fen_value(2.0);
     return a;
 }
 

@@ -1,4 +1,4 @@
-/* path_descend.c -- the path of any loss by an iterative solver
+/* path_descend.c -- the path of any loss, and of penalty lp, by an iterative solver
  *
  * One state (one kernel matrix) for all outputs and settings; from the largest lambda down,
  * each solution starts the next.
@@ -33,7 +33,10 @@ static fenp_step measure(descent *h, int64_t t, int64_t k)
     const fenp_path *path = h->path;
     const fenp_setting at = path->settings[k];
     const fenp_run run = { .at = h->problem, .out = &h->now };
-    fenp_step step = { .lambda2 = h->scale > 0.0 ? 0.5 / h->scale : INFINITY,
+    const int lp = path->strategy.solver->lp;
+    fenp_step step = { .lambda2 = lp               ? NAN
+                                  : h->scale > 0.0 ? 0.5 / h->scale
+                                                   : INFINITY,
                        .bias = h->offset,
                        .relative_gap = h->gap,
                        .norm = fenp_run_norm(&run),
@@ -123,9 +126,10 @@ static void open_descent(descent *h, fenp_arena *arena)
                                  .par = &h->par,
                                  .kernel = path->kernel,
                                  .lambda = path->settings[0].lambda,
-                                 .power = 2.0,
+                                 .power = path->settings[0].power,
                                  .bias = path->o.bias,
-                                 .gap = 0.1 * path->o.tolerance };
+                                 .gap = 0.1 * path->o.tolerance,
+                                 .route = path->strategy.size.route };
 }
 
 static fen_status run(descent *h, json_t *points, const fenp_task *task, fen_error *err)
@@ -151,9 +155,11 @@ static fen_status run(descent *h, json_t *points, const fenp_task *task, fen_err
 static fen_status score(const fenp_path *path, double *scores, const fenp_task *task,
                         fen_error *err)
 {
-    const fenp_problem problem = {
-        .sample = path->sample, .loss = path->loss, .kernel = path->kernel, .bias = path->o.bias
-    };
+    const fenp_problem problem = { .sample = path->sample,
+                                   .loss = path->loss,
+                                   .kernel = path->kernel,
+                                   .bias = path->o.bias,
+                                   .route = path->strategy.size.route };
     const fenp_refits how = { .solver = path->strategy.solver,
                               .outputs = path->outputs,
                               .nu = path->o.nu,

@@ -11,6 +11,7 @@
 #include "base/linalg.h"
 #include "base/registry.h"
 #include "base/threads.h"
+#include "story_lp.h"
 #include "streamed.h"
 
 /* Flops per second of a matrix product on the threads in force: 20 ms well spent. */
@@ -36,7 +37,11 @@ static void describe_selection(const fen_options *o, const fenp_size *size, cons
     char powers[32] = "";
     if (s->powers > 1) snprintf(powers, sizeof powers, " x %d powers", s->powers);
     if (s->gammas == 1 && s->lambdas == 1 && s->powers == 1)
-        snprintf(out, room, "nothing to select: gamma and lambda are given");
+        snprintf(out, room, "nothing to select: %slambda %s given",
+                 s->solver->lp ? "" : "gamma and ", s->solver->lp ? "is" : "are");
+    else if (s->solver->lp) /* whose gamma is never searched */
+        snprintf(out, room, "%s, %d lambdas on %lld of %lld rows", o->select, s->lambdas,
+                 (long long)s->rows, (long long)size->n);
     else if (s->coarse_rows)
         snprintf(out, room,
                  "%s, %d gammas x %d lambdas%s on %lld rows, the best %d gammas on %lld of %lld",
@@ -61,7 +66,10 @@ static fen_status plan_settled(const fenp_sample *sample, const fen_options *o, 
     plan.seconds = s.flops / fenp_measured_rate();
     plan.fits = plan.peak_bytes <= plan.limit_bytes;
     snprintf(plan.method, sizeof plan.method, "%s", s.solver->name);
-    snprintf(plan.why, sizeof plan.why, "%s", s.why);
+    if (s.solver->lp)
+        fenp_lp_why(&s.size, plan.why, sizeof plan.why);
+    else
+        snprintf(plan.why, sizeof plan.why, "%s", s.why);
     describe_selection(o, &size, &s, plan.selection, sizeof plan.selection);
     if (!plan.fits) fenp_advise(&s, &size, plan.limit_bytes, plan.advice, sizeof plan.advice);
     *out = plan;

@@ -1,7 +1,8 @@
 /* select.c -- gamma, lambda and power: as given, by rule, or the best of a grid
  *
  * Square loss: exact leave-one-out (or GCV, or K-fold) weighted mean squared errors of every
- * grid point; for one gamma, one eigendecomposition scores all lambdas. Other losses: weighted
+ * grid point; for one gamma, one eigendecomposition scores all lambdas. Other losses, and penalty
+ * lp: weighted
  * mean held-out losses by refits on one kernel matrix for each gamma (promise/refit.c), and
  * for classes the share of rows that the held-out predictions put in the wrong class.
  * Automatic grids: candidates.c; gammas go on past an end as long as that end is the best.
@@ -21,7 +22,7 @@
 #include "base/threads.h"
 #include "promise/laws.h"
 #include "promise/refit.h"
-#include "story.h"
+#include "story_lp.h"
 
 enum { MOST_WIDENINGS = 8, MOST_GAMMAS = FEN_VALUES_MAX + MOST_WIDENINGS };
 
@@ -89,6 +90,15 @@ static void record(search *s, const column *c)
     }
 }
 
+/* Of the refits on some rows. */
+static fenp_size size_on(const search *s, const fenp_sample *x)
+{
+    fenp_size size = fenp_size_of(x, s->o);
+    if (!fenp_is_lp(&size.kernel)) return size;
+    size.route = s->strategy->size.route, size.room = s->strategy->size.room;
+    return size;
+}
+
 /* Refits, and for classes what they decide about the rows that they did not see. */
 static fen_status refit_scores(const search *s, const fenp_problem *problem, column *c,
                                const fenp_task *task, fen_error *err)
@@ -96,7 +106,7 @@ static fen_status refit_scores(const search *s, const fenp_problem *problem, col
     const fenp_sample *x = s->sample;
     const fenp_solver *solver = s->strategy->solver;
     const int count = settings_of(s);
-    const fenp_size size = fenp_size_of(x, s->o);
+    const fenp_size size = size_on(s, x);
     const fenp_refits how = { .solver = solver,
                               .outputs = s->outputs,
                               .nu = s->o->nu,
@@ -170,7 +180,8 @@ static void score_column(const search *s, column *c, const fenp_task *task)
     const fenp_problem problem = { .sample = s->sample,
                                    .loss = fenp_find_loss(s->o->loss),
                                    .kernel = c->kernel,
-                                   .bias = s->o->bias };
+                                   .bias = s->o->bias,
+                                   .route = s->strategy->size.route };
     c->points = fenp_new(count, sizeof *c->points);
     c->scores = fenp_new(count, s->sample->targets * (int64_t)sizeof(double));
     c->errors = fenp_new(count, sizeof *c->errors);
@@ -380,10 +391,12 @@ static fen_status choose(const fenp_sample *sample, const fen_options *o,
                          const fenp_task *task, fen_error *err)
 {
     double gammas[MOST_GAMMAS];
-    fenp_chosen chosen = { .kernel = { kernel, { 0.0, o->degree, o->coef0 } } };
+    fenp_chosen chosen = { .kernel = fenp_kernel_asked(o, kernel) };
     fen_status status = fenp_list_gammas(o, kernel, sample, strategy->gammas, gammas, err);
     if (status != FEN_OK) return status;
     chosen.kernel.par.gamma = gammas[0];
+    if (fenp_is_lp(&chosen.kernel)) status = fenp_lp_rows_fit(&chosen.kernel, sample, err);
+    if (status != FEN_OK) return status;
     if (always || strategy->gammas > 1 || strategy->lambdas > 1 || strategy->powers > 1)
         status = search_best(sample, o, outputs, strategy, gammas, &chosen, task, err);
     else

@@ -3,9 +3,10 @@
  *   loss       auto: by the target; epsilon auto: by the noise in it (data/noise.h)
  *   outputs    the problems that targets, classes and parameters of the loss make
  *   power      auto: for losses other than square those of 1 and more
- *   kernel     auto: gaussian, but linear with penalties on coefficients
- *   select     auto: leave-one-out where it has a closed form (square loss) or rows are few,
- *              else 5 folds; with penalties on coefficients 10
+ *   kernel     auto: gaussian, but linear with lp and penalties on coefficients
+ *   degree     auto: 3, of tensor-polynomial 2
+ *   select     auto: leave-one-out where it has a closed form (square loss, but not lp) or rows
+ *              are few, else 5 folds; with penalties on coefficients 10
  *   lambda     in our own unit, W = sum of the weights as written:
  *                --as sklearn   square          lambda = alpha / W; l1, elastic: 2 alpha
  *                --as glmnet    l1: square      lambda = 2 of theirs, logistic: theirs
@@ -22,7 +23,7 @@
 #include "base/text.h"
 #include "data/noise.h"
 #include "loss/traits.h"
-#include "story.h"
+#include "story_lp.h"
 
 enum { FEW = 20 }; /* rows below which folds would be too small */
 
@@ -93,10 +94,20 @@ static fen_status check_loss(const fen_options *o, const fen_loss *loss, int64_t
     return check_tube(o, loss, err);
 }
 
-/* Kernel machines and linear models have engines of their own. */
+/* The penalties that an engine is for. */
+static const char *penalty_of_engine(const char *engine)
+{
+    const fenp_solver *solver = fenp_find_solver(engine);
+    return !solver ? "penalties on coefficients" : solver->lp ? "--penalty lp" : "--penalty rkhs";
+}
+
+/* Kernel machines, lp and linear models have engines of their own. */
 static fen_status check_engine(const fen_options *o, const fen_loss *loss, fen_error *err)
 {
-    const int linear = fenp_on_coefficients(o), of_kernels = fenp_find_solver(o->engine) != NULL;
+    const char *is_for = penalty_of_engine(o->engine);
+    const char *penalty = fenp_on_coefficients(o)     ? "penalties on coefficients"
+                          : fenp_exponent_of(o) > 0.0 ? "--penalty lp"
+                                                      : "--penalty rkhs";
     if (strcmp(o->engine, "homotopy") == 0)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--engine homotopy is for fenchel path --penalty l1; leave it out");
@@ -106,9 +117,9 @@ static fen_status check_engine(const fen_options *o, const fen_loss *loss, fen_e
                          "--engine %s: least squares without a penalty are solved by QR alone; "
                          "leave --engine out",
                          o->engine);
-    if (linear != of_kernels) return FEN_OK;
+    if (strcmp(penalty, is_for) == 0) return FEN_OK;
     return fenp_fail(err, FEN_BAD_CALL, "--engine %s is for %s; leave --engine out", o->engine,
-                     of_kernels ? "--penalty rkhs" : "penalties on coefficients");
+                     is_for);
 }
 
 /* Both classes must have the weight that a margin costs: half of nu. */
@@ -215,21 +226,23 @@ static void settle_choices(fen_options *o, const fen_loss *loss, int64_t rows)
 {
     static const fen_values convex = { FEN_GIVEN, 4, { 1.0, 1.5, 2.0, 3.0 } };
     const int linear = fenp_on_coefficients(o);
+    const int closed = fenp_is_square(loss) && !linear && !(fenp_exponent_of(o) > 0.0);
     o->loss = loss->name;
     o->kernel = fenp_kernel_of(o)->name;
+    if (o->degree < 0) o->degree = fenp_kernel_of(o)->basis == FEN_TENSOR ? 2 : 3;
     if (strcmp(o->select, "auto") == 0)
-        o->select = (fenp_is_square(loss) && !linear) || rows < FEW ? "loo"
-                    : linear                                        ? "kfold:10"
-                                                                    : "kfold:5";
+        o->select = closed || rows < FEW ? "loo" : linear ? "kfold:10" : "kfold:5";
     if (!fenp_is_square(loss) && o->power.choice == FEN_AUTO)
         o->power = o->nu > 0 ? fen_value(2.0) : convex;
 }
 
-/* Of penalties on coefficients of columns: --select also means that gamma is to be chosen. */
+/* Elsewhere --select also means that gamma is to be chosen. */
 static int is_idle(const fen_options *o)
 {
-    return fenp_on_coefficients(o) && fenp_kernel_of(o)->linear && o->lambda.choice == FEN_GIVEN &&
-           o->lambda.count == 1 && strcmp(o->select, "auto") != 0 && strcmp(o->select, "none") != 0;
+    const int no_gamma =
+        (fenp_on_coefficients(o) && fenp_kernel_of(o)->linear) || fenp_exponent_of(o) > 0.0;
+    return no_gamma && o->lambda.choice == FEN_GIVEN && o->lambda.count == 1 &&
+           strcmp(o->select, "auto") != 0 && strcmp(o->select, "none") != 0;
 }
 
 /* Epsilons that were left to us; each goes by its own target. */
@@ -259,6 +272,7 @@ fen_status fenp_settle(const fen_options *given, const fenp_prep *prep, fenp_sam
     if (status == FEN_OK)
         status = fenp_outputs_make(prep, given, &choice, sample, &s.output, &s.class_weights, err);
     if (status == FEN_OK) status = settle_smoothness(&s.o, sample->p, sample->weight_sum, err);
+    if (status == FEN_OK) status = fenp_settle_lp(&s.o, choice.loss, err);
     if (status == FEN_OK) status = check_loss(&s.o, choice.loss, sample->n, err);
     if (status == FEN_OK) status = convert_lambda(&s.o, choice.loss, sample->weight_sum, err);
     if (status == FEN_OK) status = check_price(&s, prep, choice.loss, sample, err);

@@ -2,8 +2,8 @@
  *
  * Square loss: exact scores of every grid point on all rows while an eigendecomposition is
  * cheap; above that, gammas are narrowed on COARSE rows and the winner with its neighbours
- * scored on FINE rows. Other losses: refits, hence fewer points on fewer rows. One final fit
- * always uses everything. */
+ * scored on FINE rows. Other losses and penalty lp: refits, hence fewer points on fewer rows. One
+ * final fit always uses everything. The route of penalty lp is settled here, for all steps. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "loss/traits.h"
 #include "promise/loo.h"
 #include "promise/refit.h"
-#include "story.h"
+#include "story_lp.h"
 
 enum { SMALLEST = 300, COARSE = 2000, SMALL = 2500, FINE = 4000, ASKED = 8000 };
 enum { REFIT_COARSE = 1000, REFIT_FINE = 2000, REFIT_ASKED = 4000 }; /* where scores take refits */
@@ -46,9 +46,12 @@ fenp_size fenp_size_of(const fenp_sample *sample, const fen_options *o)
     least = powers[0];
     for (int i = 1; i < count; i++) least = powers[i] < least ? powers[i] : least;
     for (int i = 0; i < count && least == 2.0; i++) least = powers[i];
-    return (fenp_size){
+    fenp_size size = {
         .n = sample->n, .p = sample->p, .targets = sample->targets, .bias = o->bias, .power = least
     };
+    size.kernel = fenp_kernel_asked(o, fenp_find_kernel(o->kernel));
+    if (fenp_is_lp(&size.kernel)) size.route = o->route;
+    return size;
 }
 
 /* ---- scores ------------------------------------------------------------------------------ */
@@ -100,6 +103,7 @@ static int64_t round_bytes(const fenp_strategy *s, const fenp_size *size, int64_
 {
     fenp_size part = *size;
     part.n = rows;
+    if (fenp_is_lp(&size->kernel)) part.room = s->size.room;
     const int64_t held = size->targets * s->lambdas * s->powers * rows * (int64_t)sizeof(double);
     if (s->refits)
         return rows * size->p * (int64_t)sizeof(double) +
@@ -173,22 +177,40 @@ static void list_points(const fen_options *o, const fen_kernel *kernel, const fe
     const int only_a_unit = strcmp(loss->name, "tube") == 0 || (o->nu > 0 && loss->price < 0);
     const int gammas = s->refits ? REFIT_GAMMAS : AUTO_GAMMAS;
     const int lambdas = s->refits ? FENP_AUTO_LAMBDAS_OTHER : FENP_AUTO_LAMBDAS;
-    s->gammas =
-        kernel->uses_gamma ? points(&o->gamma, searching && !is_one_class(o) ? gammas : 1) : 1;
+    const int many = searching && !is_one_class(o) && kernel->basis != FEN_TENSOR;
+    s->gammas = kernel->uses_gamma ? points(&o->gamma, many ? gammas : 1) : 1;
     s->lambdas = points(&o->lambda, searching && !only_a_unit ? lambdas : 1);
 }
 
 double fenp_solving_flops(const fenp_strategy *s, const fen_options *o, const fenp_size *size)
 {
-    const double solves = o->nu > 0 || size->power != 2.0 ? 4.0 : 1.0; /* the search for a root */
+    const int root = o->nu > 0 || (size->power != 2.0 && !s->solver->lp);
+    const double solves = root ? 4.0 : 1.0; /* the search for it */
     if (!s->solver->iterative) return s->solver->flops(&s->size);
     return solves * (double)size->targets * s->solver->flops(&s->size);
 }
 
-fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
-                              const fenp_size *size, fenp_strategy *out, fen_error *err)
+/* Penalty lp: the route that all steps take, within what memory is left beside the matrices of a
+ * Newton step. */
+static fen_status settle_route(const fen_options *o, fenp_size *size, fen_error *err)
 {
+    if (!fenp_is_lp(&size->kernel)) return FEN_OK;
+    const int64_t steps = fenp_bytes(size->n, size->n, 3 * (int64_t)sizeof(double));
+    const int64_t left = fenp_memory_limit(o) - fenp_resident_with(steps, size);
+    fen_error why;
+    const fenp_route *route = fenp_lp_route(size, left > 1 ? left : 1, &why);
+    if (!route) return fenp_fail(err, why.status, "%s", why.message);
+    size->route = route->name;
+    return FEN_OK;
+}
+
+fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
+                              const fenp_size *asked, fenp_strategy *out, fen_error *err)
+{
+    fenp_size with_route = *asked;
+    const fenp_size *size = &with_route;
     fen_status status = check_counts(size, err);
+    if (status == FEN_OK) status = settle_route(o, &with_route, err);
     if (status != FEN_OK) return status;
     const fenp_solver *rescue = NULL,
                       *solver = fenp_pick_solver(o, kernel, loss, size, &rescue, err);
@@ -197,7 +219,7 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
     double powers[FEN_VALUES_MAX];
     fenp_strategy s = { .solver = solver, .rescue = rescue, .why = solver->help };
     s.size = fenp_solver_size(solver, o, size);
-    s.refits = !fenp_is_square(loss);
+    s.refits = !fenp_is_square(loss) || solver->lp;
     list_points(o, kernel, loss, searching, &s);
     s.powers = fenp_list_powers(o, powers);
     if (is_one_class(o) && (s.gammas > 1 || s.lambdas > 1))
@@ -249,6 +271,9 @@ void fenp_advise(const fenp_strategy *s, const fenp_size *size, int64_t limit, c
     const int64_t rows = rows_that_fit(s, size, limit) / 100 * 100;
     if (rows < 100 || s->solver->in_weights)
         snprintf(out, room, "raise --memory");
+    else if (s->solver->lp)
+        snprintf(out, room, "train on at most %lld of the %lld rows, or raise --memory",
+                 (long long)rows, (long long)size->n);
     else
         snprintf(out, room,
                  "train on at most %lld of the %lld rows, take --kernel linear, "

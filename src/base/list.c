@@ -4,9 +4,11 @@
 #include <string.h>
 #include "base/registry.h"
 
-/* From solver/solver.h, by name only: base includes nothing above itself. */
+/* From solver/solver.h and tensor/form.h, by name only: base includes nothing above itself. */
 struct fenp_solver;
 extern const struct fenp_solver *const fenp_solvers[];
+struct fenp_route;
+extern const struct fenp_route *const fenp_routes[];
 
 /* Every table begins with these two. */
 typedef struct heading {
@@ -40,14 +42,16 @@ static const void *loss_at(int32_t i) { return fenp_losses[i]; }
 static const void *penalty_at(int32_t i) { return fenp_penalties[i]; }
 static const void *kernel_at(int32_t i) { return fenp_kernels[i]; }
 static const void *format_at(int32_t i) { return fenp_formats[i]; }
+static const void *route_at(int32_t i) { return fenp_routes[i]; }
 static const void *generator_at(int32_t i) { return fenp_generators[i]; }
 
 static const struct {
     const char *kind;
     const void *(*at)(int32_t i);
 } lists[] = {
-    { "loss", loss_at },     { "penalty", penalty_at }, { "kernel", kernel_at },
-    { "format", format_at }, { "engine", engine_at },   { "generator", generator_at },
+    { "loss", loss_at },           { "penalty", penalty_at }, { "kernel", kernel_at },
+    { "format", format_at },       { "engine", engine_at },   { "route", route_at },
+    { "generator", generator_at },
 };
 
 const char *fen_list(const char *kind, int32_t i, const char **help)

@@ -1,0 +1,201 @@
+/* story_lp.c -- what --penalty lp:P asks of a fit, besides its solver
+ *
+ *   q        p/(p-1); tensor kernels need q = 2, 4, 6, ...: p = 2, 4/3, 6/5, ...
+ *   gamma    given, or such that the largest exponent gamma sum_j |x_ij|^q of a row is 1
+ *   lambda   candidates.c, in units of kappa^(2/q), kappa the mean of k(x, .., x): f(x) is at
+ *            most kappa(x)^(1/q) |w|_p, as it is at most k(x,x)^(1/2) ||f|| with other penalties
+ *   rows     values of k(x, .., x) beyond 1e100 leave T(a) no room
+ *   route    tensor/form.h: the first that --route allows and that fits
+ *
+ * Special cases: sums of |x|^q that leave the range of numbers although their root does not
+ * (linear kernels, q = 1001) are taken relative to the largest |x|. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/registry.h"
+#include "base/text.h"
+#include "story_lp.h"
+
+static const double LARGEST_VALUE = 1e100; /* of a kernel */
+
+/* ---- q ----------------------------------------------------------------------------------- */
+
+/* Exactly even where P is as near to that as it can be written. */
+static double order_of(double p)
+{
+    const double q = p / (p - 1.0);
+    const int64_t even = fenp_even_order(q);
+    return even ? (double)even : q;
+}
+
+fenp_kernel fenp_kernel_asked(const fen_options *o, const fen_kernel *table)
+{
+    const double p = fenp_exponent_of(o);
+    return (fenp_kernel){ table, { 0.0, o->degree, o->coef0, p > 0.0 ? order_of(p) : 0.0 } };
+}
+
+/* Of the even orders around q the one whose p is nearest. */
+static int64_t nearest_even(double p)
+{
+    const double q = p / (p - 1.0), below = fmax(2.0 * floor(0.5 * q), 2.0);
+    const double above = below + 2.0;
+    return (int64_t)(below / (below - 1.0) - p < p - above / (above - 1.0) ? below : above);
+}
+
+static fen_status check_even(const fen_options *o, double p, fen_error *err)
+{
+    char written[32], order[32];
+    const int64_t even = nearest_even(p);
+    if (fenp_kernel_of(o)->basis != FEN_TENSOR || fenp_even_order(p / (p - 1.0))) return FEN_OK;
+    fenp_print_short(p, written);
+    fenp_print_short(p / (p - 1.0), order);
+    return fenp_fail(err, FEN_BAD_CALL,
+                     "--kernel %s needs an even q = p/(p-1), which is %s for p = %s: p can be 2, "
+                     "4/3, 6/5, 8/7 and so on, the nearest is --penalty lp:%lld/%lld; any p goes "
+                     "with --kernel linear",
+                     o->kernel, order, written, (long long)even, (long long)(even - 1));
+}
+
+fen_status fenp_settle_lp(fen_options *o, const fen_loss *loss, fen_error *err)
+{
+    const double p = fenp_exponent_of(o);
+    if (!(p > 0.0)) return FEN_OK;
+    if (strcmp(loss->name, "tube") == 0)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--loss tube does not go with --penalty %.64s; use --loss eps",
+                         o->penalty);
+    const fen_status status = check_even(o, p, err);
+    if (status != FEN_OK) return status;
+    const double q = order_of(p);
+    o->power = fen_value(q == p / (p - 1.0) ? p : q / (q - 1.0));
+    return FEN_OK;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+/* sum_j |x_j / unit|^q */
+static double row_sum(const double *x, int64_t p, double q, double unit)
+{
+    double sum = 0.0;
+    for (int64_t j = 0; j < p; j++) sum += pow(fabs(x[j]) / unit, q);
+    return sum;
+}
+
+static double largest_entry(const fenp_sample *s)
+{
+    double most = 0.0;
+    for (int64_t k = 0; k < s->n * s->p; k++) most = fmax(most, fabs(s->x[k]));
+    return most;
+}
+
+fen_status fenp_lp_gamma(const fenp_kernel *kernel, const fenp_sample *s, double *gamma,
+                         fen_error *err)
+{
+    double most = 0.0;
+    for (int64_t i = 0; i < s->n; i++)
+        most = fmax(most, row_sum(s->x + i * s->p, s->p, kernel->par.order, 1.0));
+    *gamma = most > 0.0 ? 1.0 / most : 1.0;
+    if (isfinite(*gamma) && *gamma > 0.0) return FEN_OK;
+    return fenp_fail(err, FEN_BAD_DATA,
+                     "%.200s: no --gamma fits rows of this size: use --scale standard", s->title);
+}
+
+double fenp_lp_diagonal(const fenp_kernel *kernel, const fenp_sample *s)
+{
+    const double q = kernel->par.order, most = largest_entry(s);
+    const double unit = kernel->table->linear && most > 0.0 ? most : 1.0;
+    double mean = 0.0;
+    for (int64_t i = 0; i < s->n; i++)
+        mean +=
+            s->w[i] * kernel->table->value(row_sum(s->x + i * s->p, s->p, q, unit), &kernel->par);
+    return pow(mean, 2.0 / q) * unit * unit;
+}
+
+static int overflows(const fenp_kernel *kernel, const fenp_sample *s, int64_t i)
+{
+    const double sum = row_sum(s->x + i * s->p, s->p, kernel->par.order, 1.0);
+    return !(kernel->table->value(sum, &kernel->par) <= LARGEST_VALUE);
+}
+
+/* "row 3", "rows 3, 17 and 5 more" */
+static int64_t list_overflows(const fenp_kernel *kernel, const fenp_sample *s, char *out,
+                              size_t room)
+{
+    enum { SHOWN = 3 };
+    int64_t count = 0;
+    size_t used = 0;
+    out[0] = '\0';
+    for (int64_t i = 0; i < s->n; i++) {
+        if (!overflows(kernel, s, i)) continue;
+        if (count++ < SHOWN && used < room)
+            used += (size_t)snprintf(out + used, room - used, "%s%lld", used ? ", " : "",
+                                     (long long)(i + 1));
+    }
+    if (count > SHOWN && used < room)
+        snprintf(out + used, room - used, " and %lld more", (long long)(count - SHOWN));
+    return count;
+}
+
+fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *s, fen_error *err)
+{
+    char rows[128], gamma[32], advice[96] = "use --scale standard";
+    if (kernel->table->basis != FEN_TENSOR) return FEN_OK;
+    const int64_t count = list_overflows(kernel, s, rows, sizeof rows);
+    if (!count) return FEN_OK;
+    fenp_print_short(kernel->par.gamma, gamma);
+    if (kernel->table->uses_gamma)
+        snprintf(advice, sizeof advice, "give a --gamma below %s, or use --scale standard", gamma);
+    return fenp_fail(err, FEN_BAD_DATA, "%.200s: --kernel %s overflows in row%s %s%s: %s", s->title,
+                     kernel->table->name, count > 1 ? "s" : "", rows,
+                     s->dropped_missing + s->dropped_weightless ? " of those that are used" : "",
+                     advice);
+}
+
+/* ---- the route --------------------------------------------------------------------------- */
+
+const fenp_route *fenp_lp_route(const fenp_size *size, int64_t room, fen_error *err)
+{
+    const fenp_form_size form = { size->n, size->p, size->kernel, room };
+    return fenp_pick_route(size->route, &form, err);
+}
+
+/* "8", "4.4 million" */
+static void print_count(double count, char *out, size_t length)
+{
+    static const char *const words[] = { "", " thousand", " million", " billion" };
+    int k = 0;
+    for (; count >= 1e4 && k < 3; k++) count /= 1000.0;
+    const int tenths = (int)(10.0 * count + 0.5);
+    if (k && count < 100.0)
+        snprintf(out, length, "%d.%d%s", tenths / 10, tenths % 10, words[k]);
+    else
+        snprintf(out, length, "%.0f%s", count, words[k]);
+}
+
+/* Multisets of k out of n. */
+static double multisets(int64_t n, int64_t k)
+{
+    double count = 1.0;
+    for (int64_t i = 1; i <= k; i++) count *= (double)(n + i - 1) / (double)i;
+    return count;
+}
+
+void fenp_lp_why(const fenp_size *size, char *out, size_t length)
+{
+    const fenp_route *route = fenp_find_route(size->route);
+    const int64_t q = fenp_even_order(size->kernel.par.order);
+    char count[48] = "";
+    if (route == &fenp_route_features) {
+        print_count((double)fenp_feature_count(&size->kernel, size->p), count, sizeof count);
+        snprintf(out, length, "features: %s columns", count);
+    } else if (route == &fenp_route_packed) {
+        print_count(multisets(size->n, q), count, sizeof count);
+        snprintf(out, length, "packed: %s distinct entries of the Gram tensor", count);
+    } else {
+        print_count(multisets(size->n, q / 2), count, sizeof count);
+        snprintf(out, length, "low rank: the Gram matrix of %s products of %lld rows by its pivots",
+                 count, (long long)(q / 2));
+    }
+}

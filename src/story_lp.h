@@ -1,0 +1,22 @@
+/* story_lp.h -- what --penalty lp:P asks of a fit: q, its kernel, gamma, lambda, rows and route */
+#ifndef FENP_STORY_LP_H
+#define FENP_STORY_LP_H
+#include "story.h"
+
+/* The kernel of settled options, gamma still 0; order > 0: that of --penalty lp. */
+fenp_kernel fenp_kernel_asked(const fen_options *o, const fen_kernel *table);
+/* Sets o->power to P, and to 2h / (2h - 1) where P was written as that. FEN_BAD_CALL: a tensor
+ * kernel whose q is not even, or a loss that has no slope. No other penalty is looked at. */
+fen_status fenp_settle_lp(fen_options *o, const fen_loss *loss, fen_error *err);
+/* gamma = 1 / max_i sum_j |x_ij|^q */
+fen_status fenp_lp_gamma(const fenp_kernel *kernel, const fenp_sample *sample, double *gamma,
+                           fen_error *err);
+/* FEN_BAD_DATA: rows whose kernel values leave the range in which sums of them can be trusted. */
+fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *sample, fen_error *err);
+/* (weighted mean of k(x, .., x))^(2/q): for lambda what the mean of k(x,x) is at q = 2. */
+double     fenp_lp_diagonal(const fenp_kernel *kernel, const fenp_sample *sample);
+/* The route that --route of size stands for, with so much room. NULL: *err says what would do. */
+const fenp_route *fenp_lp_route(const fenp_size *size, int64_t room, fen_error *err);
+/* "features: 8 columns", "packed: 4.4 million distinct entries of the Gram tensor" */
+void       fenp_lp_why(const fenp_size *size, char *out, size_t length);
+#endif
