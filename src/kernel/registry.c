@@ -2,15 +2,18 @@
 #include <string.h>
 #include "base/registry.h"
 
-#define KERNELS(X) \
-    X(gaussian)    \
-    X(laplace)     \
-    X(laplace1)    \
-    X(matern32)    \
-    X(matern52)    \
-    X(polynomial)  \
-    X(linear)      \
-    X(precomputed)
+#define KERNELS(X)       \
+    X(gaussian)          \
+    X(laplace)           \
+    X(laplace1)          \
+    X(matern32)          \
+    X(matern52)          \
+    X(polynomial)        \
+    X(linear)            \
+    X(precomputed)       \
+    X(tensor_linear)     \
+    X(tensor_polynomial) \
+    X(tensor_exponential)
 
 #define DECLARE(name) extern const fen_kernel fenp_kernel_##name;
 KERNELS(DECLARE)

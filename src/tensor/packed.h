@@ -1,0 +1,31 @@
+/* packed.h -- the distinct entries of a fully symmetric tensor of q indices, and its sums
+ *
+ * Entries K_i1..iq of i1 <= ... <= iq in the order of fenp_multisets. Those with the same first
+ * q - 2 members (a prefix that ends in j; j = 0 at q = 2) follow each other as the lower triangle
+ * of a symmetric matrix of rows j .. n-1, column by column. */
+#ifndef FENP_TENSOR_PACKED_H
+#define FENP_TENSOR_PACKED_H
+#include <stdint.h>
+
+typedef struct fenp_tensor {
+    int64_t n, q;
+    double *entry;
+    int64_t slices;            /* stretches of prefixes with sums of their own               */
+    int64_t *offset;           /* slices + 1: the entry at which one begins                  */
+    int64_t *first;            /* slices x q: the prefix at which it begins                  */
+    double *work;              /* slices x work_size                                         */
+    int64_t work_size;
+    double *square;            /* slices x n(n+1)/2: lower triangles, packed by columns      */
+} fenp_tensor;
+
+/* Doubles of work for each slice. */
+int64_t fenp_tensor_work(int64_t n, int64_t q);
+/* Slices that a tensor of so many entries is worth. */
+int64_t fenp_tensor_slices(int64_t q, int64_t entries);
+/* Sizes are set: where the slices begin. */
+void    fenp_tensor_cut(fenp_tensor *t);
+/* om_i = sum over all (q-1)-tuples of K_i.. a.. */
+void    fenp_tensor_scores(const fenp_tensor *t, const double *a, double *om);
+/* B_ij = sum over all (q-2)-tuples of K_ij.. a..: lower triangle, column-major */
+void    fenp_tensor_curvature(const fenp_tensor *t, const double *a, double *b);
+#endif

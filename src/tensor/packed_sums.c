@@ -1,0 +1,328 @@
+/* packed_sums.c -- a fully symmetric tensor times a vector in all indices but one, or but two
+ *
+ *     om_i = sum K_i.. a..,   B_ij = sum K_ij.. a..   over tuples of q-1 and of q-2 indices
+ *
+ * Method: the derivative of T(a) = sum over multisets of orders K a_i1 ... a_iq, slot by slot,
+ *   prefix by prefix (q - 2 members, the last is j, P the product of their a, P_t that without
+ *   slot t, m the orders of the prefix). The entries with k, l > j are a symmetric matrix S
+ *   and orders = q(q-1)/2 m (orders of k, l): with y = Sa, s = a'y
+ *     om_l += (q-1) m P y_l,   om_it += (q-1)/2 m P_t s,
+ *     B_kl += m P S_kl,        B_l,it += m P_t y_l,       B_it,iu += m/2 P_tu s (t < u).
+ *   The entries with k = j are a row K_l with a prefix of q - 1, orders = q m' but for l = j,
+ *   where they are q m'/(e+1), e: how often j stands in the prefix; with K_j so divided
+ *     om_l += m' P' K_l,       om_it += m' P'_t K'a,
+ *     B_l,it += g P'_t K_l,    B_it,iu += g P'_tu K'a,    g = m'/(q-1).
+ *   On the diagonal of B both orders of a pair of slots count. B is kept as a packed triangle,
+ *   of which S is the shape of the end: one long sum. Slices have sums of their own, which are
+ *   added in order: the same bits for any number of threads. The loops are plain C, compiled for
+ *   three instruction sets as in kernel/distance.c.
+ * Special cases: prefixes with two factors 0 (of B: three) add nothing and are not read.
+ * Accuracy: that of sums of so many terms.
+ * Cost: 4 flops for each entry, of B 6: as fast as memory delivers them once. */
+#include <omp.h>
+#include <string.h>
+#include "tensor/packed.h"
+#include "tensor/pivots.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { SLICES = 16, FEW = 1 << 14 };
+
+static inline int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ---- loops ------------------------------------------------------------------------------- */
+
+INLINE const double *one_column(const double *s, int64_t rows, const double *a, double *restrict y)
+{
+    const double first = a[0];
+    double sum = s[0] * first;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 1; i < rows; i++) {
+        sum += s[i] * a[i];
+        y[i] += s[i] * first;
+    }
+    y[0] += sum;
+    return s + rows;
+}
+
+/* rows is a multiple of 4: no vector of four is cut. */
+INLINE const double *four_columns(const double *s0, int64_t rows, const double *a,
+                                  double *restrict y)
+{
+    const double *s1 = s0 + rows - 1, *s2 = s1 + rows - 2, *s3 = s2 + rows - 3;
+    const double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
+    double y0 = 0.0, y1 = 0.0, y2 = 0.0, y3 = 0.0;
+#pragma omp simd reduction(+ : y0, y1, y2, y3) simdlen(4)
+    for (int64_t i = 4; i < rows; i++) {
+        const double at = a[i];
+        y0 += s0[i] * at;
+        y1 += s1[i] * at;
+        y2 += s2[i] * at;
+        y3 += s3[i] * at;
+        y[i] += (s0[i] * a0 + s1[i] * a1) + (s2[i] * a2 + s3[i] * a3);
+    }
+    y[0] += y0 + ((s0[0] * a0 + s0[1] * a1) + (s0[2] * a2 + s0[3] * a3));
+    y[1] += y1 + ((s0[1] * a0 + s1[1] * a1) + (s1[2] * a2 + s1[3] * a3));
+    y[2] += y2 + ((s0[2] * a0 + s1[2] * a1) + (s2[2] * a2 + s2[3] * a3));
+    y[3] += y3 + ((s0[3] * a0 + s1[3] * a1) + (s2[3] * a2 + s3[3] * a3));
+    return s3 + rows;
+}
+
+/* y = S a, S a packed lower triangle */
+INLINE void times(const double *s, int64_t rows, const double *a, double *y)
+{
+    int64_t c = 0;
+    for (int64_t i = 0; i < rows; i++) y[i] = 0.0;
+    for (; c < rows % 4; c++) s = one_column(s, rows - c, a + c, y + c);
+    for (; c < rows; c += 4) s = four_columns(s, rows - c, a + c, y + c);
+}
+
+/* out += factor v, and v'a */
+INLINE double both(const double *v, int64_t count, const double *a, double factor,
+                   double *restrict out)
+{
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < count; i++) {
+        sum += v[i] * a[i];
+        out[i] += factor * v[i];
+    }
+    return sum;
+}
+
+INLINE void add(const double *v, int64_t count, double factor, double *restrict out)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < count; i++) out[i] += factor * v[i];
+}
+
+typedef struct loops {
+    void (*times)(const double *s, int64_t rows, const double *a, double *y);
+    double (*both)(const double *v, int64_t count, const double *a, double factor, double *out);
+    void (*add)(const double *v, int64_t count, double factor, double *out);
+} loops;
+
+#define VERSION(name, target)                                                                  \
+    target static void times_##name(const double *s, int64_t rows, const double *a, double *y) \
+    {                                                                                          \
+        times(s, rows, a, y);                                                                  \
+    }                                                                                          \
+    target static double both_##name(const double *v, int64_t count, const double *a,          \
+                                     double factor, double *out)                               \
+    {                                                                                          \
+        return both(v, count, a, factor, out);                                                 \
+    }                                                                                          \
+    target static void add_##name(const double *v, int64_t count, double factor, double *out)  \
+    {                                                                                          \
+        add(v, count, factor, out);                                                            \
+    }                                                                                          \
+    static const loops loops_##name = { times_##name, both_##name, add_##name };
+
+VERSION(plain, )
+#if defined(__x86_64__)
+VERSION(avx2, __attribute__((target("avx2,fma"))))
+VERSION(avx512, __attribute__((target("avx512f,fma"))))
+static const loops *best_loops(void)
+{
+    const int fma = __builtin_cpu_supports("fma");
+    if (fma && __builtin_cpu_supports("avx512f")) return &loops_avx512;
+    if (fma && __builtin_cpu_supports("avx2")) return &loops_avx2;
+    return &loops_plain;
+}
+#else
+static const loops *best_loops(void) { return &loops_plain; }
+#endif
+
+/* ---- slices ------------------------------------------------------------------------------ */
+
+/* The work of one slice: where it stands, and its sums. */
+typedef struct walk {
+    const fenp_tensor *t;
+    const loops *loop;
+    const double *a;
+    int64_t *member;  /* q: those of the prefix, and one more                       */
+    double *without;  /* q: products of their a without one slot                   */
+    double *y, *sums; /* n                                                         */
+    double *square;   /* packed triangle                                           */
+} walk;
+
+int64_t fenp_tensor_work(int64_t n, int64_t q) { return 2 * (q + n); }
+
+int64_t fenp_tensor_slices(int64_t q, int64_t entries)
+{
+    return q > 2 && entries > FEW ? SLICES : 1;
+}
+
+static int64_t triangle(int64_t rows) { return rows * (rows + 1) / 2; }
+
+void fenp_tensor_cut(fenp_tensor *t)
+{
+    const int64_t h = t->q - 2, entries = fenp_multisets(t->n, t->q);
+    int64_t *member = (int64_t *)(void *)t->work, at = 0, slice = 0;
+    memset(member, 0, (size_t)t->q * sizeof *member);
+    do {
+        while (slice < t->slices && at >= entries / t->slices * slice) {
+            memcpy(t->first + slice * t->q, member, (size_t)t->q * sizeof *member);
+            t->offset[slice++] = at;
+        }
+        at += triangle(t->n - (h ? member[h - 1] : 0));
+    } while (fenp_multiset_next(t->n, h, member));
+    while (slice <= t->slices) t->offset[slice++] = entries;
+}
+
+static walk walk_at(const fenp_tensor *t, const loops *loop, const double *a, int64_t slice)
+{
+    double *work = t->work + slice * t->work_size;
+    walk w = { .t = t, .loop = loop, .a = a, .member = (int64_t *)(void *)work };
+    w.without = work + t->q;
+    w.y = w.without + t->q;
+    w.sums = w.y + t->n;
+    w.square = t->square + slice * triangle(t->n);
+    memcpy(w.member, t->first + slice * t->q, (size_t)t->q * sizeof *w.member);
+    return w;
+}
+
+typedef void prefix_function(const walk *w, const double *block);
+
+/* All prefixes of a slice but those with `zeros` factors 0 or more. */
+static void each_prefix(walk *w, int64_t slice, int zeros, prefix_function *visit)
+{
+    const fenp_tensor *t = w->t;
+    const int64_t h = t->q - 2;
+    const double *block = t->entry + t->offset[slice], *end = t->entry + t->offset[slice + 1];
+    while (block < end) {
+        int found = 0;
+        for (int64_t s = 0; s < h; s++) found += w->a[w->member[s]] == 0.0;
+        if (found < zeros) visit(w, block);
+        block += triangle(t->n - w->member[h - 1]);
+        fenp_multiset_next(t->n, h, w->member);
+    }
+}
+
+/* Products without one slot, and the whole one. */
+static double products(const walk *w, int64_t slots)
+{
+    double before = 1.0, after = 1.0;
+    for (int64_t s = 0; s < slots; s++) {
+        w->without[s] = before;
+        before *= w->a[w->member[s]];
+    }
+    for (int64_t s = slots - 1; s >= 0; s--) {
+        w->without[s] *= after;
+        after *= w->a[w->member[s]];
+    }
+    return before;
+}
+
+/* The prefix of q - 1 that ends in j twice: what its entry K_j is divided by. */
+static double repeat_last(const walk *w)
+{
+    const int64_t h = w->t->q - 2, j = w->member[h - 1];
+    int64_t equal = 1;
+    w->member[h] = j;
+    while (equal <= h && w->member[h - equal] == j) equal++;
+    return (double)(equal + 1);
+}
+
+/* ---- all indices but one ------------------------------------------------------------------ */
+
+static void scores_prefix(const walk *w, const double *block)
+{
+    const int64_t q = w->t->q, h = q - 2, j = w->member[h - 1], rows = w->t->n - j - 1;
+    const double *a = w->a, *above = a + j + 1, whole = products(w, h);
+    const double orders = (double)(q - 1) * fenp_multiset_orders(h, w->member);
+    w->loop->times(block + rows + 1, rows, above, w->y);
+    const double s = w->loop->both(w->y, rows, above, orders * whole, w->sums + j + 1);
+    const double first = block[0] / repeat_last(w), row = fenp_multiset_orders(h + 1, w->member);
+    const double rest = w->loop->both(block + 1, rows, above, row * whole * a[j], w->sums + j + 1);
+    const double dot = rest + first * a[j];
+    for (int64_t t = 0; t < h; t++)
+        w->sums[w->member[t]] += w->without[t] * (0.5 * orders * s + row * a[j] * dot);
+    w->sums[j] += row * whole * (dot + a[j] * first);
+}
+
+void fenp_tensor_scores(const fenp_tensor *t, const double *a, double *om)
+{
+    const loops *loop = best_loops();
+    if (t->q == 2) {
+        loop->times(t->entry, t->n, a, om);
+        return;
+    }
+#pragma omp parallel for schedule(dynamic) if (t->slices > 1)
+    for (int64_t k = 0; k < t->slices; k++) {
+        walk w = walk_at(t, loop, a, k);
+        memset(w.sums, 0, (size_t)t->n * sizeof *w.sums);
+        each_prefix(&w, k, 2, scores_prefix);
+    }
+    memset(om, 0, (size_t)t->n * sizeof *om);
+    for (int64_t k = 0; k < t->slices; k++) loop->add(walk_at(t, loop, a, k).sums, t->n, 1.0, om);
+}
+
+/* ---- all but two -------------------------------------------------------------------------- */
+
+/* Column i of the packed triangle, to be indexed by the row. */
+static double *column(const walk *w, int64_t i) { return w->square + i * w->t->n - triangle(i); }
+
+/* Both of two indices are slots of the prefix. */
+static void add_pairs(const walk *w, int64_t slots, double factor)
+{
+    for (int64_t t = 0; t < slots; t++)
+        for (int64_t u = t + 1; u < slots; u++) {
+            const int64_t i = w->member[t], k = w->member[u];
+            double product = i == k ? 2.0 * factor : factor;
+            for (int64_t v = 0; v < slots; v++)
+                if (v != t && v != u) product *= w->a[w->member[v]];
+            column(w, i)[k] += product;
+        }
+}
+
+static void curvature_row(const walk *w, const double *block, int64_t rows, double whole)
+{
+    const int64_t q = w->t->q, slots = q - 1, j = w->member[q - 3];
+    const double *a = w->a, first = block[0] / repeat_last(w);
+    const double g = fenp_multiset_orders(slots, w->member) / (double)(q - 1);
+    double dot = first * a[j];
+    for (int64_t i = 0; i < rows; i++) dot += block[1 + i] * a[j + 1 + i];
+    for (int64_t t = 0; t < slots; t++) {
+        const int64_t i = w->member[t];
+        const double factor = g * (t < slots - 1 ? w->without[t] * a[j] : whole);
+        w->loop->add(block + 1, rows, factor, column(w, i) + j + 1);
+        column(w, i)[j] += (i == j ? 2.0 : 1.0) * factor * first;
+    }
+    add_pairs(w, slots, g * dot);
+}
+
+static void curvature_prefix(const walk *w, const double *block)
+{
+    const int64_t h = w->t->q - 2, j = w->member[h - 1], rows = w->t->n - j - 1;
+    const double *s = block + rows + 1, *above = w->a + j + 1, whole = products(w, h);
+    const double orders = fenp_multiset_orders(h, w->member);
+    double sum = 0.0;
+    w->loop->times(s, rows, above, w->y);
+    for (int64_t i = 0; i < rows; i++) sum += above[i] * w->y[i];
+    if (rows) w->loop->add(s, triangle(rows), orders * whole, column(w, j + 1) + j + 1);
+    for (int64_t t = 0; t < h; t++)
+        w->loop->add(w->y, rows, orders * w->without[t], column(w, w->member[t]) + j + 1);
+    add_pairs(w, h, 0.5 * orders * sum);
+    curvature_row(w, block, rows, whole);
+}
+
+void fenp_tensor_curvature(const fenp_tensor *t, const double *a, double *b)
+{
+    const loops *loop = best_loops();
+    const int64_t n = t->n, size = triangle(n);
+    if (t->q == 2) {
+        for (int64_t j = 0; j < n; j++)
+            memcpy(b + j * n + j, t->entry + j * n - triangle(j) + j, (size_t)(n - j) * sizeof *b);
+        return;
+    }
+#pragma omp parallel for schedule(dynamic) if (t->slices > 1)
+    for (int64_t k = 0; k < t->slices; k++) {
+        walk w = walk_at(t, loop, a, k);
+        memset(w.square, 0, (size_t)size * sizeof *w.square);
+        each_prefix(&w, k, 3, curvature_prefix);
+    }
+    for (int64_t k = 1; k < t->slices; k++) loop->add(t->square + k * size, size, 1.0, t->square);
+    for (int64_t j = 0; j < n; j++)
+        memcpy(b + j * n + j, t->square + j * n - triangle(j) + j, (size_t)(n - j) * sizeof *b);
+}

@@ -1,0 +1,142 @@
+/* routes.c -- the three routes to the form of an l^p penalty, and which of them to take
+ *
+ * Method: the one with the least work among those that are possible and fit into the room that
+ *   there is; work = opening it and SOLVE curvatures, about what a Newton method takes. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/text.h"
+#include "tensor/form.h"
+
+static const double SOLVE = 15.0;
+static const double CLOSE = 1e-9; /* relative: p is written with few digits */
+
+const fenp_route *const fenp_routes[] = { &fenp_route_features, &fenp_route_packed, NULL };
+
+int64_t fenp_even_order(double q)
+{
+    const double even = 2.0 * nearbyint(0.5 * q);
+    if (!(even >= 2.0 && even < 0x1p31 && fabs(q - even) <= CLOSE * even)) return 0;
+    return (int64_t)even;
+}
+
+const fenp_route *fenp_find_route(const char *name)
+{
+    for (int i = 0; fenp_routes[i]; i++)
+        if (strcmp(fenp_routes[i]->name, name) == 0) return fenp_routes[i];
+    return NULL;
+}
+
+/* ---- why not ----------------------------------------------------------------------------- */
+
+enum { TEXT = 64 };
+
+/* "21.3 MB"; what was beyond counting: -1 */
+static const char *size_text(int64_t bytes, char text[TEXT])
+{
+    static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB", "EB" };
+    char number[32];
+    int unit = 0;
+    double left = (double)bytes;
+    for (; left >= 999.5; unit++) left /= 1000.0;
+    const double digits = left < 99.95 ? 10.0 : 1.0; /* three of them */
+    fenp_print_short(nearbyint(left * digits) / digits, number);
+    if (bytes < 0)
+        snprintf(text, TEXT, "more than any machine has");
+    else
+        snprintf(text, TEXT, "%s %s", number, units[unit]);
+    return text;
+}
+
+static const fenp_route *not_even(const char *what, double q, const char *instead, fen_error *err)
+{
+    char order[32];
+    fenp_print_short(q, order);
+    fenp_fail(err, FEN_BAD_CALL,
+              "%s needs an even q = p/(p-1), and here q is %s: use %s--penalty lp:P with P = 2, "
+              "4/3, 6/5, 8/7, ...",
+              what, order, instead);
+    return NULL;
+}
+
+/* A route that was asked for and does not exist for this kernel or q. */
+static const fenp_route *impossible(const fenp_route *route, const fenp_form_size *size,
+                                    fen_error *err)
+{
+    const fen_kernel *table = size->kernel.table;
+    char what[TEXT];
+    snprintf(what, sizeof what, "--route %s", route->name);
+    if (fenp_even_order(size->kernel.par.order) == 0)
+        return not_even(what, size->kernel.par.order, table->linear ? "--route features, or " : "",
+                        err);
+    fenp_fail(err, FEN_BAD_CALL,
+              "--kernel %s has features without end, so there is no --route %s: use --route "
+              "packed or low-rank",
+              table->name, route->name);
+    return NULL;
+}
+
+/* What would do instead of a route that takes too much. */
+static const char *smaller(const fenp_route *route)
+{
+    return strcmp(route->name, "low-rank") == 0 ? "fewer rows" : "--route low-rank, or fewer rows";
+}
+
+static int fits(const fenp_route *route, const fenp_form_size *size)
+{
+    const int64_t bytes = route->bytes(size);
+    return bytes >= 0 && (size->room == 0 || bytes <= size->room);
+}
+
+static const fenp_route *too_large(const fenp_route *route, const fenp_form_size *size,
+                                   fen_error *err)
+{
+    char takes[TEXT], has[TEXT], order[32];
+    fenp_print_short(size->kernel.par.order, order);
+    fenp_fail(err, FEN_MEMORY,
+              "--route %s of %lld rows and q = %s takes %s%s%s: raise --memory, or use %s",
+              route->name, (long long)size->n, order, size_text(route->bytes(size), takes),
+              size->room ? ", and there is room for " : "",
+              size->room ? size_text(size->room, has) : "", smaller(route));
+    return NULL;
+}
+
+/* No route is possible at all: q is not even; or the smallest one does not fit. */
+static const fenp_route *none(const fenp_form_size *size, fen_error *err)
+{
+    const fenp_route *largest = NULL;
+    char what[TEXT];
+    if (fenp_route_packed.possible(size)) largest = &fenp_route_packed;
+    if (!largest && fenp_route_features.possible(size)) largest = &fenp_route_features;
+    if (largest) return too_large(largest, size, err);
+    snprintf(what, sizeof what, "--kernel %s", size->kernel.table->name);
+    return not_even(what, size->kernel.par.order, "--kernel linear, or ", err);
+}
+
+/* ---- which ------------------------------------------------------------------------------- */
+
+const fenp_route *fenp_pick_route(const char *name, const fenp_form_size *size, fen_error *err)
+{
+    const fenp_route *best = NULL;
+    double least = INFINITY;
+    if (strcmp(name, "auto") != 0) {
+        const fenp_route *route = fenp_find_route(name);
+        if (!route) {
+            fenp_fail(err, FEN_BAD_CALL, "there is no --route %.40s", name);
+            return NULL;
+        }
+        if (!route->possible(size)) return impossible(route, size, err);
+        return fits(route, size) ? route : too_large(route, size, err);
+    }
+    for (int i = 0; fenp_routes[i]; i++) {
+        const fenp_route *route = fenp_routes[i];
+        if (!route->possible(size) || !fits(route, size)) continue;
+        const double work = route->build(size) + SOLVE * route->step(size);
+        if (!best || work < least) {
+            best = route;
+            least = work;
+        }
+    }
+    return best ? best : none(size, err);
+}
