@@ -11,13 +11,14 @@
 
 static const double SOLVE = 15.0;
 static const double CLOSE = 1e-9; /* relative: p is written with few digits */
+static const double HIGHEST = 1024.0;
 
 const fenp_route *const fenp_routes[] = { &fenp_route_features, &fenp_route_packed, NULL };
 
 int64_t fenp_even_order(double q)
 {
     const double even = 2.0 * nearbyint(0.5 * q);
-    if (!(even >= 2.0 && even < 0x1p31 && fabs(q - even) <= CLOSE * even)) return 0;
+    if (!(even >= 2.0 && even <= HIGHEST && fabs(q - even) <= CLOSE * even)) return 0;
     return (int64_t)even;
 }
 
@@ -80,7 +81,9 @@ static const fenp_route *impossible(const fenp_route *route, const fenp_form_siz
 /* What would do instead of a route that takes too much. */
 static const char *smaller(const fenp_route *route)
 {
-    return strcmp(route->name, "low-rank") == 0 ? "fewer rows" : "--route low-rank, or fewer rows";
+    return strcmp(route->name, "low-rank") == 0
+               ? "raise --memory, or use fewer rows"
+               : "raise --memory, use --route low-rank or fewer rows";
 }
 
 static int fits(const fenp_route *route, const fenp_form_size *size)
@@ -94,9 +97,8 @@ static const fenp_route *too_large(const fenp_route *route, const fenp_form_size
 {
     char takes[TEXT], has[TEXT], order[32];
     fenp_print_short(size->kernel.par.order, order);
-    fenp_fail(err, FEN_MEMORY,
-              "--route %s of %lld rows and q = %s takes %s%s%s: raise --memory, or use %s",
-              route->name, (long long)size->n, order, size_text(route->bytes(size), takes),
+    fenp_fail(err, FEN_MEMORY, "--route %s of %lld rows and q = %s takes %s%s%s: %s", route->name,
+              (long long)size->n, order, size_text(route->bytes(size), takes),
               size->room ? ", and there is room for " : "",
               size->room ? size_text(size->room, has) : "", smaller(route));
     return NULL;
