@@ -84,6 +84,7 @@ void fenp_lp_judge(fenp_lp *s)
     fenp_target_feasible(&s->q, s->u);
     s->b = fenp_target_offset(&s->q, s->om, s->b);
     const double gap = fenp_target_mismatch(&s->q, s->om, s->b, s->u);
+    s->excess = s->scale * gap;
     s->gap = fenp_target_relative(&s->q, s->om, s->b, s->value, gap);
     if (!(s->gap < s->best_gap)) return;
     const size_t size = (size_t)s->n * sizeof(double);

@@ -24,6 +24,7 @@ typedef struct fenp_lp {
     double  value;             /* T(a)                                                  */
     double  b;
     double  gap;               /* relative, of a, om and b                              */
+    double  excess;            /* the same in units of the objective in a               */
     double *u;                 /* n: a / s, made feasible                               */
     double *best_a, *best_om;  /* n: those with the least gap so far                    */
     double  best_b, best_gap, best_value;

@@ -29,8 +29,11 @@
 #include "base/error.h"
 #include "solver/lp.h"
 
-enum { STEPS = 120, PATIENCE = 15, HALVINGS = 50, TERM_VECTORS = 7 };
+enum { STEPS = 200, PATIENCE = 40, HALVINGS = 50, TERM_VECTORS = 8, PASSES = 4 };
 static const double TO_THE_BOUNDARY = 0.995, ENOUGH = 1e-4, FUZZ = 1e-13, SAFE = 1e8;
+static const double GROWTH = 1.4;  /* of |w|_p^(p-1) in a step: features near 0 have no curvature */
+static const double FINAL = 1e-3;  /* of the goal: terms can then be moved to their ends */
+static const double BEHIND = 0.02; /* of the gap, that mu may be ahead of it: T is not linear */
 
 typedef struct state {
     fenp_lp lp; /* first: see fenp_lp_steps */
@@ -38,7 +41,7 @@ typedef struct state {
     fenp_lp_terms e;
     double *x, *y, *k;      /* terms: multipliers of their ends (0: there is none), and k */
     double *du, *dx, *dy;   /* terms: the step                                            */
-    double *kept;           /* terms: u before it                                         */
+    double *kept, *down;    /* terms: u before it, and minus the slopes of M there */
     double *d, *right, *da; /* rows of positive weight                                    */
     double mu;
     int64_t pairs;
@@ -112,27 +115,27 @@ static double descent(const state *s, int64_t t, double mu)
     return out;
 }
 
-/* du, dx, dy towards mu; returns the slope of M along du. */
-static fen_status direct(state *s, double mu, double *db, double *slope, fen_error *err)
+/* down, du, dx, dy towards mu */
+static fen_status direct(state *s, double mu, double *db, fen_error *err)
 {
     const fenp_lp *lp = &s->lp;
-    long double sum = 0.0L;
     memset(s->right, 0, (size_t)lp->m * sizeof(double));
-    for (int64_t t = 0; t < s->e.count; t++) s->right[s->e.of[t]] += descent(s, t, mu) / s->k[t];
+    for (int64_t t = 0; t < s->e.count; t++) {
+        s->down[t] = descent(s, t, mu);
+        s->right[s->e.of[t]] += s->down[t] / s->k[t];
+    }
     for (int64_t i = 0; i < lp->m; i++) s->right[i] *= s->d[i];
     const fen_status status = fenp_lp_system_solve(&s->system, s->right, s->da, db, err);
     if (status != FEN_OK) return status;
     /* of a row: right - D da is what (q-1) B da + db come to */
     for (int64_t t = 0; t < s->e.count; t++) {
         const int64_t i = s->e.of[t];
-        const double rest = s->right[i] - s->d[i] * s->da[i], down = descent(s, t, mu);
-        s->du[t] = (down - rest) / s->k[t];
-        sum -= (long double)down * s->du[t];
+        const double rest = s->right[i] - s->d[i] * s->da[i];
+        s->du[t] = (s->down[t] - rest) / s->k[t];
         const double up = s->e.high[t] - s->e.u[t], low = s->e.u[t] - s->e.low[t];
         s->dx[t] = fenp_lp_has_high(&s->e, t) ? mu / up - s->x[t] + s->x[t] / up * s->du[t] : 0.0;
         s->dy[t] = fenp_lp_has_low(&s->e, t) ? mu / low - s->y[t] - s->y[t] / low * s->du[t] : 0.0;
     }
-    *slope = (double)sum;
     return FEN_OK;
 }
 
@@ -176,18 +179,48 @@ static void move_multipliers(state *s, double dual)
     }
 }
 
-/* Downhill along du: 0 if nothing is to be had there. The terms are left where it ends. */
-static double descend(state *s, double start, double slope, double most)
+/* u <- kept + part du. Terms with a barrier of their own (logistic) would go from a to a (1 - 20)
+ * where they want to be at a exp(-20): each stops at a small part of its distance, and with a
+ * bias the others make up for it. */
+static void place(state *s, double part)
+{
+    const fenp_lp_terms *e = &s->e;
+    for (int64_t t = 0; t < e->count; t++) e->u[t] = s->kept[t] + part * s->du[t];
+    for (int pass = 0; !e->pieces && pass < PASSES; pass++) {
+        long double sum = 0.0L, soft = 0.0L;
+        for (int64_t t = 0; t < e->count; t++) {
+            const double low = s->kept[t] - TO_THE_BOUNDARY * (s->kept[t] - e->low[t]);
+            const double high = s->kept[t] + TO_THE_BOUNDARY * (e->high[t] - s->kept[t]);
+            e->u[t] = fmin(fmax(e->u[t], low), high);
+            sum += e->u[t];
+            if (low < e->u[t] && e->u[t] < high) soft += 1.0 / s->k[t];
+        }
+        if (!s->lp.q.bias || soft == 0.0L) return;
+        const double shift = (double)(sum / soft);
+        for (int64_t t = 0; t < e->count; t++) e->u[t] -= shift / s->k[t];
+    }
+}
+
+/* Downhill along du: 0 if nothing is to be had there. The terms are left where it ends; down:
+ * minus the slopes of M before. */
+static double descend(state *s, double start, double most)
 {
     const double noise = FUZZ * (fabs(start) + s->lp.value / s->lp.order);
+    const double largest = s->lp.value > 0.0 ? pow(GROWTH, s->lp.order) * s->lp.value : INFINITY;
+    const size_t size = (size_t)s->e.count * sizeof(double);
     double part = fmin(1.0, most);
-    memcpy(s->kept, s->e.u, (size_t)s->e.count * sizeof(double));
+    memcpy(s->kept, s->e.u, size);
     for (int halving = 0; halving < HALVINGS; halving++, part *= 0.5) {
-        for (int64_t t = 0; t < s->e.count; t++) s->e.u[t] = s->kept[t] + part * s->du[t];
+        long double along = 0.0L;
+        place(s, part);
+        for (int64_t t = 0; t < s->e.count; t++)
+            along -= (long double)s->down[t] * (s->e.u[t] - s->kept[t]);
         const double now = merit_at(s, s->mu);
-        if (now <= start + ENOUGH * part * slope + noise) return part;
+        if (now <= start + ENOUGH * (double)along + noise && along <= noise &&
+            s->lp.value <= largest)
+            return part;
     }
-    memcpy(s->e.u, s->kept, (size_t)s->e.count * sizeof(double));
+    memcpy(s->e.u, s->kept, size);
     merit_at(s, s->mu);
     return 0.0;
 }
@@ -195,23 +228,26 @@ static double descend(state *s, double start, double slope, double most)
 /* One step; *moved: how far. */
 static fen_status step(state *s, double *moved, const fenp_task *task, fen_error *err)
 {
-    double db, slope, primal, dual;
+    double db, primal, dual;
     fen_status status = factor(s, task, err);
     if (status == FEN_OK && s->pairs) {
         const double before = product_after(s, 0.0, 0.0);
-        status = direct(s, 0.0, &db, &slope, err);
+        status = direct(s, 0.0, &db, err);
         reach(s, &primal, &dual);
         const double after = product_after(s, fmin(1.0, TO_THE_BOUNDARY * primal),
                                            fmin(1.0, TO_THE_BOUNDARY * dual));
         const double left = fmin(fmax(after / before, 0.0), 1.0);
-        s->mu = fmax(fmax(left * left * left, 1e-4), *moved < 0.1 ? 0.3 : 0.0) * before;
+        const double rest = BEHIND * s->lp.excess / (double)s->pairs;
+        s->mu =
+            fmax(fmax(left * left * left, *moved < 0.1 ? 0.3 : 1e-4) * before, fmin(rest, before));
     }
-    if (status == FEN_OK) status = direct(s, s->mu, &db, &slope, err);
+    if (status == FEN_OK) status = direct(s, s->mu, &db, err);
     if (status != FEN_OK) return status;
     reach(s, &primal, &dual);
+    if (!s->e.pieces) primal = INFINITY; /* see place */
     const double start =
         s->lp.value / s->lp.order + fenp_lp_terms_look(&s->e, &s->lp) + barrier(s, s->mu);
-    *moved = descend(s, start, slope, TO_THE_BOUNDARY * primal);
+    *moved = descend(s, start, TO_THE_BOUNDARY * primal);
     move_multipliers(s, fmin(1.0, TO_THE_BOUNDARY * dual));
     s->lp.b += *moved * db;
     s->lp.steps++;
@@ -231,7 +267,6 @@ static void round_off(state *s, double goal)
         size = fmax(size, fabs(s->e.u[t]));
         pull = fmax(pull, fmax(s->x[t], s->y[t]));
     }
-    memcpy(s->kept, s->e.u, (size_t)s->e.count * sizeof(double));
     for (int64_t t = 0; t < s->e.count; t++) {
         if (fenp_lp_has_high(&s->e, t) && (s->e.high[t] - s->e.u[t]) * pull < s->x[t] * size)
             s->e.u[t] = s->e.high[t];
@@ -265,7 +300,7 @@ static fen_status run(state *s, double goal, const fenp_task *task, fen_error *e
     merit_at(s, 0.0);
     fenp_lp_judge(lp);
     set_multipliers(s);
-    for (int k = 0; k < STEPS && lp->gap > goal && waited < PATIENCE; k++) {
+    for (int k = 0; k < STEPS && lp->gap > (s->pairs ? FINAL : 1.0) * goal; k++) {
         status = fenp_task_at(task, 0.0, err);
         const double b = lp->b;
         if (status == FEN_OK) status = step(s, &moved, task, err);
@@ -273,9 +308,9 @@ static fen_status run(state *s, double goal, const fenp_task *task, fen_error *e
         const double mine = lp->b;
         fenp_lp_judge(lp);
         lp->b = lp->q.bias ? mine : b;
-        waited = lp->gap < 0.9 * best ? 0 : waited + 1;
+        waited = lp->gap < 0.999 * best ? 0 : waited + 1;
         best = fmin(best, lp->gap);
-        if (moved == 0.0 && !s->pairs) break;
+        if ((moved == 0.0 && !s->pairs) || waited > (best > goal ? PATIENCE : 2)) break;
     }
     if (status == FEN_OK) round_off(s, goal);
     return status;
@@ -304,7 +339,9 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
     const int64_t n = problem->sample->n;
     state *s = (state *)(void *)fenp_arena_doubles(arena, (int64_t)sizeof(state) / 8 + 1);
     *s = (state){ .mu = 0.0 };
-    double **terms[TERM_VECTORS] = { &s->x, &s->y, &s->k, &s->du, &s->dx, &s->dy, &s->kept };
+    double **terms[TERM_VECTORS] = {
+        &s->x, &s->y, &s->k, &s->du, &s->dx, &s->dy, &s->kept, &s->down
+    };
     for (int k = 0; k < TERM_VECTORS; k++) *terms[k] = fenp_arena_doubles(arena, 2 * n);
     fenp_lp_terms_open(&s->e, arena, n);
     s->d = fenp_arena_doubles(arena, n);

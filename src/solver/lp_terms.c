@@ -133,6 +133,15 @@ static double half_size(const fenp_lp *s)
     return 0.5 * size / (double)s->m;
 }
 
+/* Both terms of a kink away from it by as much: their sum is what it was. */
+static void open_kink(fenp_lp_terms *e, int64_t t, double size)
+{
+    const double a = e->u[t] + e->u[t + 1];
+    const double room = fmin(e->high[t] - fmax(a, 0.0), fmin(a, 0.0) - e->low[t + 1]);
+    const double away = isfinite(room) ? 0.5 * room : fmax(fabs(a), size > 0.0 ? size : 1.0);
+    e->u[t] = fmax(a, 0.0) + away, e->u[t + 1] = fmin(a, 0.0) - away;
+}
+
 int fenp_lp_terms_enter(fenp_lp_terms *e, const fenp_lp *s)
 {
     const double size = half_size(s);
@@ -142,5 +151,7 @@ int fenp_lp_terms_enter(fenp_lp_terms *e, const fenp_lp *s)
         e->u[t] = fmin(fmax(a, e->low[t] + margin), e->high[t] - margin);
         e->t[t] = 0.0;
     }
+    for (int64_t t = 0; t + 1 < e->count; t++)
+        if (e->of[t] == e->of[t + 1]) open_kink(e, t, size);
     return !s->q.bias || balance(e);
 }
