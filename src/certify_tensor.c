@@ -238,11 +238,19 @@ static void compare(const fen_model *m, const fenp_forms *forms, const double *s
     }
 }
 
+/* Predictions go by pivots, or by a part of a series that has no end. */
+static int is_cut(const fen_model *m)
+{
+    const fen_kernel *table = m->kernel.table;
+    if (!fenp_model_is_lp(m) || m->weights) return 0;
+    return m->pivots || table->last(&m->kernel.par) < 0;
+}
+
 fen_status fenp_prediction_error(const fen_model *m, fen_view rows, double *error, double *size,
                                  const fenp_task *task, fen_error *err)
 {
     *error = *size = 0.0;
-    if (!m->pivots) return FEN_OK;
+    if (!is_cut(m)) return FEN_OK;
     double *u = all_duals(m), *work = fenp_new(m->n, (m->targets + 2) * (int64_t)sizeof *work);
     fenp_forms forms = { 0 };
     fen_status status =

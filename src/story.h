@@ -233,8 +233,9 @@ int64_t    fenp_certify_bytes(const fenp_size *size);       /* its work area    
 fen_status fenp_check_kernel(const fen_kernel *kernel, const fenp_sample *sample, fen_error *err);
 fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_certificate *out,
                         const fenp_task *task, fen_error *err);
-/* certify_tensor.c: by how much predictions of a model with pivots may be off in its training rows
- * (n x p), for model->prediction_error; 0 without pivots. size: the largest |f(x_i)|. */
+/* certify_tensor.c: by how much predictions of a model that cuts its kernel (pivots, or a series
+ * without end) may be off in its training rows (n x p), for model->prediction_error; 0 for
+ * others. size: the largest |f(x_i)|. */
 fen_status fenp_prediction_error(const fen_model *model, fen_view rows, double *error,
                                  double *size, const fenp_task *task, fen_error *err);
 /* Of the best constants of all targets under the penalty of target t. */

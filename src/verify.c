@@ -137,7 +137,14 @@ static int same_inputs(const fen_model *m, const fenp_sample *sample)
     return 1;
 }
 
-/* weights = coef_scale X'u of target t, to 1e-6 of their norm and the rounding errors of X'u. */
+/* J_q, the identity for penalties other than lp */
+static long double implied(const fen_model *m, long double g)
+{
+    return fenp_model_is_lp(m) ? copysignl(powl(fabsl(g), m->kernel.par.order - 1.0L), g) : g;
+}
+
+/* weights = coef_scale X'u of target t (penalty lp: J_q of that), to 1e-6 of their norm and the
+ * rounding errors of X'u. */
 static int same_weights(const fen_model *m, const fenp_sample *sample, int64_t t, double norm)
 {
     const int64_t rows = m->support ? m->kept : m->n;
@@ -149,8 +156,9 @@ static int same_weights(const fen_model *m, const fenp_sample *sample, int64_t t
             const double x = sample->x[(m->support ? m->support[k] : k) * m->p + j];
             sum += (long double)u[k] * x, size += fabs(u[k] * x);
         }
-        const long double by = fabsl(m->weights[t * m->p + j] - scale * sum);
-        off = fmaxl(off, by - 64.0L * DBL_EPSILON * fabs(scale) * size);
+        const long double rounding = 64.0L * DBL_EPSILON * fabs(scale) * size;
+        const long double least = implied(m, scale * sum - rounding), w = m->weights[t * m->p + j];
+        off = fmaxl(off, fmaxl(least - w, w - implied(m, scale * sum + rounding)));
     }
     return off <= 1e-6L * norm;
 }
@@ -162,13 +170,24 @@ static double rounding_floor(const fen_model *m, const fenp_sample *sample)
            fenp_gram_mean_diagonal(&m->kernel, fenp_sample_inputs(sample), sample->w);
 }
 
+/* 1/(lambda p) there, whatever the norm is; 0 makes w = 0. */
+static int lp_scales(const fen_model *m)
+{
+    const double wanted = 1.0 / (m->lambda * m->power);
+    for (int64_t t = 0; t < m->targets; t++)
+        if (m->coef_scale[t] != 0.0 && !(fabs(m->coef_scale[t] - wanted) <= 1e-9 * wanted))
+            return 0;
+    return 1;
+}
+
 /* Iterative solvers of other powers than 2 know lambda2 as well as the gap lets them: there the
  * weights themselves are compared. */
 static int scales_agree(const fen_model *m, const fenp_sample *sample, const fen_certificate *now)
 {
-    const fenp_solver *solver = fenp_find_solver(m->method);
+    const fenp_solver *solver = fenp_model_solver(m);
+    if (fenp_model_is_lp(m) && !lp_scales(m)) return 0;
     if (!m->weights) return 1;
-    if (m->power == 2.0 || !solver || !solver->iterative)
+    if (!fenp_model_is_lp(m) && (m->power == 2.0 || !solver || !solver->iterative))
         return same_scales(m, now, rounding_floor(m, sample));
     for (int64_t t = 0; t < m->targets; t++)
         if (!same_weights(m, sample, t, now[t].norm)) return 0;
@@ -186,6 +205,22 @@ static fen_status check_error(const fen_model *m, const fenp_sample *sample, con
     const fen_status status = fenp_model_train_error(&again, sample, task, err);
     *agrees =
         same_share(again.train_error, m->train_error) && same_share(again.crossing, m->crossing);
+    return status;
+}
+
+/* What predictions of a cut kernel may be off by: found again, but for what rounding makes of a
+ * number that is mostly rounding. Not known where a fit was ended. */
+static fen_status check_predictions(const fen_model *m, const fenp_sample *sample,
+                                    const fenp_task *task, int *agrees, fen_error *err)
+{
+    const double stored = m->prediction_error;
+    double now, size;
+    if (!fenp_model_is_lp(m)) return FEN_OK;
+    const fen_status status =
+        fenp_prediction_error(m, fenp_sample_inputs(sample), &now, &size, task, err);
+    const double rounding = 1e-9 * size;
+    *agrees = isnan(stored) ? fenp_is_early(m->certificate[0].verdict)
+                            : now <= 10.0 * stored + rounding && stored <= 10.0 * now + rounding;
     return status;
 }
 
@@ -209,7 +244,7 @@ static int sensible_outputs(const fen_model *m)
 static fen_status check_sigmoids(const fen_model *m, const fenp_sample *sample,
                                  const fenp_task *task, int *agrees, fen_error *err)
 {
-    const fenp_solver *solver = fenp_find_solver(m->method);
+    const fenp_solver *solver = fenp_model_solver(m);
     if (!has_sigmoid(&m->output[0]) || !solver) return FEN_OK;
     fenp_output *again = fenp_new(m->targets, sizeof *again);
     if (!again) return fenp_no_memory(err, 0, "the certificate");
@@ -226,12 +261,13 @@ static fen_status check_sigmoids(const fen_model *m, const fenp_sample *sample,
 static fen_status examine_sample(const fen_model *m, const fen_table *table, fenp_sample *sample,
                                  const fenp_task *task, finding *f, fen_error *err)
 {
-    int prepared = 0, right = 1, likely = 1, even = 1;
+    int prepared = 0, right = 1, likely = 1, even = 1, exact = 1;
     fen_status status = check_rows(m, sample->n, sample->hash, fenp_table_title(table), err);
     if (status == FEN_OK)
         status = fenp_outputs_apply(m->output, m->targets, m->class_weights, sample, err);
     if (status == FEN_OK) status = fenp_check_kernel(m->kernel.table, sample, err);
     if (status == FEN_OK) status = fenp_certify(m, sample, f->now, task, err);
+    if (status == FEN_OK) status = check_predictions(m, sample, task, &exact, err);
     if (status == FEN_OK) status = check_error(m, sample, task, &right, err);
     if (status == FEN_OK) status = check_sigmoids(m, sample, task, &likely, err);
     if (status == FEN_OK) status = fenp_certify_digits(m, sample, f->digits, err);
@@ -241,6 +277,7 @@ static fen_status examine_sample(const fen_model *m, const fen_table *table, fen
     f->why = !prepared                          ? "the preparation does not follow from the rows"
              : !same_inputs(m, sample)          ? "the stored inputs are not the prepared rows"
              : !scales_agree(m, sample, f->now) ? "coef_scale does not belong to the weights"
+             : !exact                           ? "predictions are not as exact as is stored"
              : !even                            ? "the stored deviations are not those of the rows"
              : !right                           ? "the stored shares of rows do not come out again"
              : !sensible_outputs(m)             ? "an output has a parameter or sigmoid of nothing"
