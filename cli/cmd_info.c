@@ -16,6 +16,28 @@ static void print_info(const json_t *json, const fen_model *model)
            seconds_text(json_at(json, "seconds"), time), json_text_at(json, "version"));
 }
 
+/* One list for each target, into the JSON or on the screen; what fails has been said. */
+static int add_features(const request *r, const fen_model *model, json_t *json)
+{
+    const int64_t targets = fen_model_targets(model);
+    json_t *lists = json_array();
+    int code = EXIT_DONE;
+    for (int64_t t = 0; code == EXIT_DONE && t < targets; t++) {
+        feature_list list;
+        code = features_read(model, json, t, &list);
+        if (code == EXIT_DONE && r->json &&
+            json_array_append_new(lists, features_json(model, &list)) != 0)
+            code = complain(EXIT_ROOM, "out of memory while listing the features");
+        else if (code == EXIT_DONE && !r->json)
+            report_features(model, json, &list);
+        features_free(&list);
+    }
+    if (code == EXIT_DONE && r->json && json_object_set(json, "implied", lists) != 0)
+        code = complain(EXIT_ROOM, "out of memory while listing the features");
+    json_decref(lists);
+    return code;
+}
+
 static int run(const request *r)
 {
     fen_model *model = NULL;
@@ -25,9 +47,10 @@ static int run(const request *r)
     if (!status) status = fen_model_json(model, &text, &err);
     json_t *json = status ? NULL : json_parse(text);
     int code = status ? fail(&err) : json ? EXIT_DONE : EXIT_ROOM;
-    if (json && r->json)
+    if (json && r->options.features) code = add_features(r, model, json);
+    if (code == EXIT_DONE && r->json)
         code = json_print(json_incref(json));
-    else if (json)
+    else if (code == EXIT_DONE && !r->options.features)
         print_info(json, model);
     json_decref(json);
     fen_text_free(text);
@@ -41,6 +64,7 @@ static const char *const examples[] = {
     "one number out of it", "fenchel info train.fen --json | jq .lambda",
     "all coefficients of a linear model",
     "fenchel info train.fen --json | jq -r '.coefficients[] | [.name, .value] | @csv'",
+    "the products of columns that matter most", "fenchel info train.fen --features",
     NULL
 };
 
@@ -49,7 +73,12 @@ const command command_info = {
     .summary = "what is inside a model",
     .description = "Shows the objective, the data, their preparation, the certificate and the "
                    "selection that are stored in MODEL, and the coefficients of a linear one in the "
-                   "units of the file.",
+                   "units of the file.\n"
+                   "With --features it shows the weights of the features that the function is a "
+                   "sum of instead, for linear models and --penalty lp with tensor-linear or "
+                   "tensor-polynomial: the 20 largest, how many carry 99 % of the penalty, and how "
+                   "many have at least 1/100 of the largest weight. With --json, \"implied\" has "
+                   "one such list for each target, down to 1/1000 of the largest weight.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

@@ -51,8 +51,7 @@ static listing list_coefficients(const json_t *model, int64_t targets)
     return l;
 }
 
-/* A name in so many characters, ".." in the place of what does not fit. */
-static const char *fitted(const char *name, int width, char *out, size_t size)
+const char *fitted(const char *name, int width, char *out, size_t size)
 {
     const size_t length = strlen(name), room = (size_t)width;
     if (length <= room || room < 4)

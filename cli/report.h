@@ -48,4 +48,21 @@ void report_objective(const json_t *model);     /* and what a power other than 2
 void report_certificate(const json_t *model);
 void report_coefficients(const json_t *model);  /* coefficients.c: of linear models */
 void report_error(const json_t *model);
+/* A name in so many characters, ".." in the place of what does not fit. */
+const char *fitted(const char *name, int width, char *out, size_t size);
+
+/* ---- features.c: what the function is a weighted sum of -------------------------------- */
+typedef struct feature_list {
+    int64_t count, target;
+    int64_t support;              /* weights of at least 1/100 of the largest           */
+    int64_t bulk;                 /* the largest of them, that carry 99 % of the sum    */
+    double  exponent, sum;        /* sum of |w / largest|^exponent                      */
+    double *weight, *coefficient;
+    int64_t *order;               /* the largest |w| first                              */
+} feature_list;
+/* json: of the model. An exit code; anything but EXIT_DONE has been said. */
+int  features_read(const fen_model *model, const json_t *json, int64_t target, feature_list *out);
+void features_free(feature_list *list);
+json_t *features_json(const fen_model *model, const feature_list *list);    /* NULL: no memory */
+void report_features(const fen_model *model, const json_t *json, const feature_list *list);
 #endif

@@ -265,6 +265,17 @@ FEN_API void    fen_model_feature_name(const fen_model *model, int64_t feature, 
 FEN_API fen_status fen_model_coefficients(const fen_model *model, double *value,
                                           double *standardised, double *intercept,
                                           fen_error *err);
+/* The features that a function is the weighted sum of: the prepared features of a linear model;
+ * with --penalty lp and tensor-polynomial products of them, called "x3*x7", "x3^2*x7". 0: there
+ * are none, or no end of them; fen_model_implied_weights says which. */
+FEN_API int64_t    fen_model_implied(const fen_model *model);
+FEN_API void       fen_model_implied_name(const fen_model *model, int64_t feature, char *out,
+                                          int64_t size);
+/* weight (fen_model_implied of them): w, to which the penalty applies. coefficient (may be NULL):
+ * of the product itself, f(x) = sum coefficient x_j x_k ...; x is scaled as the model does. */
+FEN_API fen_status fen_model_implied_weights(const fen_model *model, int64_t target,
+                                             double *weight, double *coefficient,
+                                             fen_error *err);
 /* Classes: their labels as written in the training file, sorted. 0: the model predicts numbers
  * (or is of one class: rows are inside, score >= 0, or outside). */
 FEN_API int64_t     fen_model_classes(const fen_model *model);

@@ -11,6 +11,7 @@
 #include "base/registry.h"
 #include "data/prepare_parts.h"
 #include "model/model.h"
+#include "tensor/form.h"
 
 enum { SOME_ROWS = 5 };
 typedef enum some_task { NUMBERS, TWO, REST, PAIRS, ONE_CLASS, QUANTILES } some_task;
@@ -42,8 +43,14 @@ static const some_kind some_kinds[] = {
     { "gaussian", 2, 1, 1, 0, NUMBERS, "eps", "kernel-lasso", "l1" },
     { "precomputed", 1, 0, 1, 0, NUMBERS, "square", "square-lasso", "l1" },
     { "matern32", 2, 1, 1, 8, NUMBERS, "square", NULL, NULL },
+    { "linear", 2, 0, 1, 0, NUMBERS, "square", "lp", "lp:1.5" },
+    { "tensor-linear", 1, 0, 0, 0, NUMBERS, "absolute", "lp-linear", "lp:8/7" },
+    { "tensor-polynomial", 2, 1, 1, 0, NUMBERS, "square", "lp-polynomial", "lp:4/3" },
+    { "tensor-exponential", 1, 0, 1, 0, TWO, "hinge", "lp-exponential", "lp:4/3" },
+    { "tensor-exponential", 2, 0, 1, 0, NUMBERS, "eps", "lp-pivots", "lp:6/5" },
 };
 enum { SOME_LASSO = 10, SOME_ELASTIC, SOME_GROUP, SOME_JOINT, SOME_LEAST, SOME_KERNEL_LASSO };
+enum { SOME_FEATURES = 17, SOME_LP, SOME_LP_LINEAR, SOME_LP_POLYNOMIAL, SOME_LP_EXPONENTIAL, SOME_LP_PIVOTS };
 enum { SOME_KINDS = sizeof some_kinds / sizeof *some_kinds, SOME_TWO = 5, SOME_PAIRS = 7 };
 
 /* age (with gaps), size, colour (text), zone (constant): age, age is missing, size,
@@ -133,11 +140,19 @@ static inline void some_support(fen_model *m)
     m->kept = 3;
 }
 
+/* P of lp:P, or 0. */
+static inline double some_exponent(const some_kind *kind)
+{
+    fenp_penalty_choice choice;
+    if (!kind->penalty || strncmp(kind->penalty, "lp:", 3) != 0) return 0.0;
+    return fenp_parse_penalty(kind->penalty, &choice, NULL) == FEN_OK ? choice.par : NAN;
+}
+
 static inline void some_arrays(fen_model *m, const some_kind *kind)
 {
-    int linear = strcmp(kind->kernel, "linear") == 0;
+    int linear = m->kernel.table->linear;
     int square = strcmp(kind->kernel, "precomputed") == 0;
-    const int terms = kind->penalty && !linear;
+    const int terms = kind->penalty && !linear && !some_exponent(kind);
     if (kind->task == TWO || kind->task == REST || (terms && !square)) some_support(m);
     if (terms) m->terms = some_numbers(m->targets * m->kept, 6);
     free(m->dual), free(m->offset);
@@ -177,9 +192,34 @@ static inline void some_groups(fen_model *m)
     }
 }
 
+/* Products of rows 0 0 1, 1 2 4, 3 3 3 and so on of the kept ones. */
+static inline void some_pivots(fen_model *m)
+{
+    static const int64_t rows[] = { 0, 0, 1, 1, 2, 4, 3, 3, 3, 0, 2, 4 };
+    m->pivot_count = 4;
+    m->pivots = fenp_new(12, sizeof *m->pivots);
+    memcpy(m->pivots, rows, sizeof rows);
+    m->pivot_weights = some_numbers(m->targets * 4, 7);
+    m->prediction_error = 1e-8;
+}
+
+static inline void some_lp(fen_model *m, const some_kind *kind)
+{
+    m->penalty = fenp_find_penalty("lp");
+    m->power = some_exponent(kind);
+    m->kernel.par.order = fenp_order_of(m->power);
+    for (int64_t i = 0; m->inputs && i < m->kept * m->p; i++) m->inputs[i] *= 0.5;
+    if (strcmp(kind->name, "lp-pivots") == 0) some_pivots(m);
+    snprintf(m->method, sizeof m->method, "lp-newton, %s", m->pivots ? "low-rank" : "features");
+}
+
 static inline void some_penalty(fen_model *m, const some_kind *kind)
 {
     fenp_penalty_choice choice;
+    if (some_exponent(kind) > 0.0) {
+        some_lp(m, kind);
+        return;
+    }
     if (!kind->penalty || fenp_parse_penalty(kind->penalty, &choice, NULL) != FEN_OK) return;
     m->penalty = choice.penalty, m->mix = choice.par;
     m->groups.count = m->weights ? m->p : m->n;

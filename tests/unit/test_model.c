@@ -116,6 +116,10 @@ static void same_penalty(const fen_model *a, const fen_model *b)
     same_places(a->aliased, b->aliased, a->aliased_count);
     same_array(g->weight, h->weight, g->count);
     same_array(a->terms, b->terms, a->targets * a->kept);
+    assert_int_equal(a->pivot_count, b->pivot_count);
+    same_places(a->pivots, b->pivots, a->pivot_count * (int64_t)(a->kernel.par.order / 2));
+    same_array(a->pivot_weights, b->pivot_weights, a->targets * a->pivot_count);
+    same_array(&a->prediction_error, &b->prediction_error, 1);
     assert_int_equal(g->name != NULL, h->name != NULL);
     for (int64_t k = 0; g->name && k < g->count; k++) assert_string_equal(g->name[k], h->name[k]);
 }
@@ -366,11 +370,12 @@ static void flat(json_t *h) { reshape(h, "dual", json_pack("[i]", 5)); }
 static void fraction(json_t *h) { reshape(h, "dual", json_pack("[f,f]", 1.0, 5.0)); }
 static void no_shape(json_t *h) { reshape(h, "dual", json_null()); }
 static void no_object(json_t *h) { json_object_set_new(h, "dual", json_integer(1)); }
-static void renamed(json_t *h)
+static void rename_array(json_t *h, const char *name)
 {
-    json_object_set(h, "duel", json_object_get(h, "dual"));
-    json_object_del(h, "dual");
+    json_object_set(h, "other", json_object_get(h, name));
+    json_object_del(h, name);
 }
+static void renamed(json_t *h) { rename_array(h, "dual"); }
 static void empty_extra(json_t *h)
 {
     json_object_set_new(
@@ -667,6 +672,84 @@ static void damaged_penalties_are_refused(void **state)
     assert_int_equal(load_edited(&some_kinds[SOME_LASSO], unpenalised, &err), FEN_OK);
 }
 
+/* ---- penalty lp ------------------------------------------------------------------------- */
+
+static void power_of_one(json_t *h) { set(h, "power", "1"); }
+static void power_of_three(json_t *h) { set(h, "power", "3"); }
+static void odd_order(json_t *h) { set(h, "power", "1.5"); }
+static void other_order(json_t *h) { set(h, "power", "1.3333333333333333"); }
+static void minus_error(json_t *h) { set(h, "prediction_error", "-1"); }
+static void gaussian_lp(json_t *h) { set(h, "kernel", "gaussian"); }
+static void polynomial_lp(json_t *h)
+{
+    set(h, "kernel", "tensor-polynomial"), set(h, "degree", "3");
+}
+static void newton_of_others(json_t *h) { set(h, "method", "newton"); }
+static void large_degree(json_t *h) { set(h, "degree", "21"); }
+static void no_pivots(json_t *h) { rename_array(h, "pivots"); }
+static void no_pivot_weights(json_t *h) { rename_array(h, "pivot_weights"); }
+static void flat_pivots(json_t *h) { reshape(h, "pivots", json_pack("[i]", 12)); }
+static void turned_pivots(json_t *h) { reshape(h, "pivots", json_pack("[i,i]", 3, 4)); }
+static void lp_by_name(json_t *h) { set(h, "penalty", "lp"); }
+static void exponential_by_name(json_t *h) { set(h, "kernel", "tensor-exponential"); }
+
+static void damaged_lp_models_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int kind;
+        void (*edit)(json_t *header);
+        const char *says;
+    } cases[] = {
+        { SOME_LP, power_of_one, "power is not above 1 and at most 2" },
+        { SOME_LP, power_of_three, "power is not above 1 and at most 2" },
+        { SOME_LP, whole_penalty, "the method is not one for the loss" },
+        { SOME_LP, minus_error, "prediction_error is not a number in its range" },
+        { SOME_LP, newton_of_others, "the method is not one for the loss" },
+        { SOME_LP_LINEAR, whole_penalty, "the penalty does not go with the kernel" },
+        { SOME_LP_LINEAR, odd_order, "power is none of a tensor kernel" },
+        { SOME_LP_POLYNOMIAL, gaussian_lp, "the kernel does not go with the penalty lp" },
+        { SOME_LP_POLYNOMIAL, no_penalty, "the penalty does not go with the kernel" },
+        { SOME_LP_POLYNOMIAL, large_degree, "degree is not a whole number from 1 to 20" },
+        { SOME_LP_POLYNOMIAL, linear_terms, "does not hold the arrays of its kernel" },
+        { SOME_LP_EXPONENTIAL, no_gamma, "gamma is not a number in its range" },
+        { SOME_LP_EXPONENTIAL, odd_order, "power is none of a tensor kernel" },
+        { SOME_LP_PIVOTS, other_order, "the pivots are not those of the power" },
+        { SOME_LP_PIVOTS, polynomial_lp, "the pivots do not belong to the penalty" },
+        { SOME_LP_PIVOTS, no_pivots, "pivots do not come with pivot_weights" },
+        { SOME_LP_PIVOTS, no_pivot_weights, "pivots do not come with pivot_weights" },
+        { SOME_LP_PIVOTS, flat_pivots, "pivot" },
+        { SOME_LP_PIVOTS, turned_pivots, "pivot" },
+        { 0, lp_by_name, "the kernel does not go with the penalty lp" },
+        { 0, exponential_by_name, "the penalty does not go with the kernel" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fen_error err;
+        assert_int_equal(load_edited(&some_kinds[cases[i].kind], cases[i].edit, &err),
+                         FEN_BAD_DATA);
+        if (!strstr(err.message, cases[i].says))
+            fail_msg("%s: not \"%s\"", err.message, cases[i].says);
+    }
+}
+
+static void changed_pivots_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int place;
+        int64_t row;
+    } wrong[] = { { 0, -1 }, { 2, 5 }, { 2, INT64_MAX / 2 }, { 3, 3 }, { 11, 1 } };
+    fen_error err;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        fen_model *m = some_model(&some_kinds[SOME_LP_PIVOTS]);
+        m->pivots[wrong[i].place] = wrong[i].row;
+        assert_int_equal(fen_model_save(m, path, NULL), FEN_OK);
+        assert_int_equal(try_load(&err), FEN_BAD_DATA);
+        assert_non_null(strstr(err.message, "the pivots are not ascending places of rows"));
+        fen_model_free(m);
+    }
+}
+
 static void changed_groups_are_refused(void **state)
 {
     (void)state;
@@ -800,7 +883,7 @@ static void damaged_features_are_refused(void **state)
         { narrow, "damaged: frequencies" },
         { one_axis, "damaged: frequencies" },
     };
-    const some_kind *features = &some_kinds[SOME_KINDS - 1];
+    const some_kind *features = &some_kinds[SOME_FEATURES];
     fen_error err;
     assert_int_equal(features->columns, 8);
     assert_int_equal(load_edited(features, nothing, &err), FEN_OK);
@@ -856,6 +939,39 @@ static void other_files_are_not_models(void **state)
 
 /* ---- prediction ----------------------------------------------------------------------- */
 
+/* sum over all tuples of `left` more rows of a.. k(their product times from), from: p numbers. */
+static double over_tuples(const fen_model *m, int64_t t, const double *from, int64_t left,
+                          const double *other)
+{
+    double product[16], sum = 0;
+    if (left == 0) {
+        for (int64_t j = 0; j < m->p; j++) sum += from[j] * (other ? other[j] : 1);
+        return m->kernel.table->value(sum, &m->kernel.par);
+    }
+    for (int64_t i = 0; i < m->kept; i++) {
+        for (int64_t j = 0; j < m->p; j++) product[j] = from[j] * m->inputs[i * m->p + j];
+        sum += m->coef_scale[t] * m->dual[t * m->kept + i] *
+               over_tuples(m, t, product, left - 1, other);
+    }
+    return sum;
+}
+
+/* f of penalty lp: sum K(x_i1, .., x_i(q-1), x) a_i1 .. a_i(q-1), or by the pivots. */
+static double tuples(const fen_model *m, const double *x, int64_t t)
+{
+    const int64_t q = (int64_t)m->kernel.par.order, h = q / 2;
+    double sum = 0, u[16];
+    if (!m->pivots) return over_tuples(m, t, x, q - 1, NULL);
+    for (int64_t s = 0; s < m->pivot_count; s++) {
+        for (int64_t j = 0; j < m->p; j++) {
+            u[j] = 1;
+            for (int64_t k = 0; k < h; k++) u[j] *= m->inputs[m->pivots[s * h + k] * m->p + j];
+        }
+        sum += m->pivot_weights[t * m->pivot_count + s] * over_tuples(m, t, x, h - 1, u);
+    }
+    return sum;
+}
+
 /* From the definition, one pair at a time. */
 static double definition(const fen_model *m, const double *x, int64_t t)
 {
@@ -868,6 +984,7 @@ static double definition(const fen_model *m, const double *x, int64_t t)
         sum += sqrt(1.0 / (double)half) * (v[k] * cos(along) + v[k + half] * sin(along));
     }
     if (half) return sum;
+    if (fenp_model_is_lp(m) && !m->weights) return sum + tuples(m, x, t);
     for (int64_t j = 0; m->weights && j < m->p; j++) sum += m->weights[t * m->p + j] * x[j];
     for (int64_t i = 0; !m->weights && i < m->kept; i++) {
         double k = m->inputs ? fenp_kernel_pair(&m->kernel, m->inputs + i * m->p, x, m->p) : x[i];
@@ -1254,6 +1371,8 @@ int main(int count, char **words)
         cmocka_unit_test(changed_outputs_are_refused),
         cmocka_unit_test(damaged_penalties_are_refused),
         cmocka_unit_test(changed_groups_are_refused),
+        cmocka_unit_test(damaged_lp_models_are_refused),
+        cmocka_unit_test(changed_pivots_are_refused),
         cmocka_unit_test(sparse_models_shrink),
         cmocka_unit_test(a_description_tells_the_penalty),
         cmocka_unit_test(numbers_that_are_none_are_refused),

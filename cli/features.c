@@ -1,0 +1,178 @@
+/* features.c -- fenchel info --features: the weighted sum that a function is, largest weights first
+ *
+ * Shares are those of |w_k|^p in their sum: p of --penalty lp, 2 of the norm of a function, 1 of
+ * other penalties on coefficients. JSON has the weights of at least LISTED of the largest. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "report.h"
+
+static const double LISTED = 1e-3, SUPPORT = 1e-2, BULK = 0.99;
+enum { SHOWN = 20, NAME_MOST = 2048 };
+
+/* ---- which, and how large ---------------------------------------------------------------- */
+
+typedef struct entry {
+    double size;
+    int64_t place;
+} entry;
+
+static int by_size(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->size != y->size) return x->size < y->size ? 1 : -1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static double largest(const feature_list *l)
+{
+    return l->count > 0 ? fabs(l->weight[l->order[0]]) : 0;
+}
+
+/* |w|^p of the k-th, in units of the largest. */
+static double part(const feature_list *l, int64_t k)
+{
+    const double most = largest(l);
+    return most > 0 ? pow(fabs(l->weight[l->order[k]]) / most, l->exponent) : 0;
+}
+
+static double share(const feature_list *l, int64_t k)
+{
+    return l->sum > 0 ? part(l, k) / l->sum : 0;
+}
+
+/* How many weights are at least this part of the largest. */
+static int64_t count_from(const feature_list *l, double least)
+{
+    int64_t k = 0;
+    while (k < l->count && largest(l) > 0 && fabs(l->weight[l->order[k]]) >= least * largest(l))
+        k++;
+    return k;
+}
+
+static void count_parts(feature_list *l)
+{
+    double seen = 0;
+    for (int64_t k = l->count - 1; k >= 0; k--) l->sum += part(l, k);
+    while (l->bulk < l->count && seen < BULK * l->sum) seen += part(l, l->bulk++);
+    l->support = count_from(l, SUPPORT);
+}
+
+static int sort(feature_list *l)
+{
+    entry *all = calloc((size_t)l->count + 1, sizeof *all);
+    if (!all) return 0;
+    for (int64_t k = 0; k < l->count; k++) all[k] = (entry){ fabs(l->weight[k]), k };
+    qsort(all, (size_t)l->count, sizeof *all, by_size);
+    for (int64_t k = 0; k < l->count; k++) l->order[k] = all[k].place;
+    free(all);
+    return 1;
+}
+
+static double exponent_of(const json_t *json)
+{
+    const double p = json_at(json, "p");
+    if (!isnan(p)) return p;
+    return strcmp(json_text_at(json, "penalty"), "rkhs") == 0 ? 2 : 1;
+}
+
+int features_read(const fen_model *model, const json_t *json, int64_t target, feature_list *out)
+{
+    fen_error err;
+    *out = (feature_list){ .count = fen_model_implied(model),
+                           .target = target,
+                           .exponent = exponent_of(json) };
+    const size_t room = (size_t)out->count + 1;
+    out->weight = calloc(room, sizeof *out->weight);
+    out->coefficient = calloc(room, sizeof *out->coefficient);
+    out->order = calloc(room, sizeof *out->order);
+    if (!out->weight || !out->coefficient || !out->order)
+        return complain(EXIT_ROOM, "out of memory while listing the features");
+    if (fen_model_implied_weights(model, target, out->weight, out->coefficient, &err))
+        return fail(&err);
+    if (!sort(out)) return complain(EXIT_ROOM, "out of memory while listing the features");
+    count_parts(out);
+    return EXIT_DONE;
+}
+
+void features_free(feature_list *l)
+{
+    free(l->weight);
+    free(l->coefficient);
+    free(l->order);
+}
+
+/* ---- for programs ------------------------------------------------------------------------ */
+
+static json_t *feature_json(const fen_model *model, const feature_list *l, int64_t k)
+{
+    const int64_t at = l->order[k];
+    char name[NAME_MOST];
+    fen_model_implied_name(model, at, name, sizeof name);
+    return json_pack("{s:o, s:o, s:o, s:o}", "name", json_text(name), "weight",
+                     json_number(l->weight[at]), "coefficient", json_number(l->coefficient[at]),
+                     "share", json_number(share(l, k)));
+}
+
+json_t *features_json(const fen_model *model, const feature_list *l)
+{
+    const int64_t listed = count_from(l, LISTED);
+    json_t *list = json_array();
+    char target[512];
+    int lost = 0;
+    for (int64_t k = 0; !lost && k < listed; k++)
+        lost = json_array_append_new(list, feature_json(model, l, k));
+    if (lost) {
+        json_decref(list);
+        return NULL;
+    }
+    fen_model_target_words(model, l->target, target, sizeof target);
+    return json_pack("{s:o, s:I, s:I, s:I, s:f, s:f, s:o}", "target", json_text(target), "count",
+                     (json_int_t)l->count, "support", (json_int_t)l->support, "carry_99_percent",
+                     (json_int_t)l->bulk, "exponent", l->exponent, "listed_from", LISTED,
+                     "features", list);
+}
+
+/* ---- for people -------------------------------------------------------------------------- */
+
+enum { NAME = 26, BAR = 14 };
+
+static const char *sum_words(const json_t *json)
+{
+    if (json_object_get(json, "q")) return "|w|_p^p";
+    return exponent_of(json) == 2 ? "|w|^2" : "sum |w|";
+}
+
+static void print_row(const fen_model *model, const feature_list *l, int64_t k)
+{
+    char name[NAME_MOST], shown[256], bar[BAR + 1];
+    const int length = (int)(BAR * part(l, k) + 0.5);
+    fen_model_implied_name(model, l->order[k], name, sizeof name);
+    memset(bar, '#', (size_t)length);
+    bar[length] = '\0';
+    printf("%*s%-*s %12.6g %7.2f %%  %s\n", LABEL_WIDTH, "", NAME,
+           fitted(name, NAME, shown, sizeof shown), l->weight[l->order[k]], 100 * share(l, k), bar);
+}
+
+void report_features(const fen_model *model, const json_t *json, const feature_list *l)
+{
+    const int64_t set = count_from(l, 0), shown = set < SHOWN ? set : SHOWN;
+    char target[512], of[560] = "";
+    fen_model_target_words(model, l->target, target, sizeof target);
+    if (fen_model_targets(model) > 1) snprintf(of, sizeof of, "%.200s: ", target);
+    if (set == 0) {
+        report("Features", "%sall weights of %" PRId64 " are 0", of, l->count);
+        return;
+    }
+    report("Features",
+           "%s%" PRId64 " of %" PRId64 " carry 99 %% of %s; %" PRId64
+           " have a weight of at least 1/100 of the largest",
+           of, l->bulk, l->count, sum_words(json), l->support);
+    printf("%*s%-*s %12s %9s\n", LABEL_WIDTH, "", NAME, "", "weight", "share");
+    for (int64_t k = 0; k < shown; k++) print_row(model, l, k);
+    if (l->count > shown)
+        report("",
+               "and %" PRId64 " smaller ones: --json has those of at least 1/1000 of the largest",
+               l->count - shown);
+}
