@@ -189,13 +189,23 @@ fen_status fenp_sigmoids(const fen_model *m, const fenp_sample *sample, const fe
     return fenp_calibrate(&problem, &how, out, task, err);
 }
 
-/* What predictions need of the training rows. */
+/* What predictions need of the training rows, and (lp) what they may be wrong by. A fit that was
+ * ended still has to be able to predict. */
 static fen_status keep_support(fen_model *m, const fenp_sample *sample, const fenp_strategy *plan,
                                const fenp_task *task, fen_error *err)
 {
+    const fenp_task *watch = was_ended(m) ? NULL : task;
+    double size;
     if (!plan->solver->iterative) return FEN_OK;
-    const fen_status status = fenp_model_pack_support(m, sample->x, err);
-    return status == FEN_OK ? fenp_model_find_pivots(m, sample->x, task, err) : status;
+    fen_status status = fenp_model_pack_support(m, sample->x, err);
+    if (status == FEN_OK) status = fenp_model_find_pivots(m, sample->x, watch, err);
+    if (status != FEN_OK || !plan->solver->lp) return status;
+    double *inputs = m->inputs;
+    if (!inputs) m->inputs = sample->x; /* lent */
+    status = fenp_prediction_error(m, fenp_sample_inputs(sample), &m->prediction_error, &size,
+                                   watch, err);
+    m->inputs = inputs;
+    return status;
 }
 
 /* All of them, where all are needed. */

@@ -234,7 +234,8 @@ static fen_status solve_in_turn(fen_model *m, const fenp_sample *sample,
 fen_status fenp_solve(fen_model *m, const fenp_sample *sample, const fenp_solver *solver,
                       const fenp_strategy *strategy, const fenp_task *task, fen_error *err)
 {
-    snprintf(m->method, sizeof m->method, "%s", solver->name);
+    snprintf(m->method, sizeof m->method, "%s%s%s", solver->name, solver->lp ? ", " : "",
+             solver->lp ? strategy->size.route : "");
     return solver->iterative ? solve_in_turn(m, sample, strategy, task, err)
                              : solve_at_once(m, sample, solver, task, err);
 }

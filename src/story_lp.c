@@ -22,18 +22,10 @@ static const double LARGEST_VALUE = 1e100; /* of a kernel */
 
 /* ---- q ----------------------------------------------------------------------------------- */
 
-/* Exactly even where P is as near to that as it can be written. */
-static double order_of(double p)
-{
-    const double q = p / (p - 1.0);
-    const int64_t even = fenp_even_order(q);
-    return even ? (double)even : q;
-}
-
 fenp_kernel fenp_kernel_asked(const fen_options *o, const fen_kernel *table)
 {
     const double p = fenp_exponent_of(o);
-    return (fenp_kernel){ table, { 0.0, o->degree, o->coef0, p > 0.0 ? order_of(p) : 0.0 } };
+    return (fenp_kernel){ table, { 0.0, o->degree, o->coef0, p > 0.0 ? fenp_order_of(p) : 0.0 } };
 }
 
 /* Of the even orders around q the one whose p is nearest. */
@@ -68,7 +60,7 @@ fen_status fenp_settle_lp(fen_options *o, const fen_loss *loss, fen_error *err)
                          o->penalty);
     const fen_status status = check_even(o, p, err);
     if (status != FEN_OK) return status;
-    const double q = order_of(p);
+    const double q = fenp_order_of(p);
     o->power = fen_value(q == p / (p - 1.0) ? p : q / (q - 1.0));
     return FEN_OK;
 }
@@ -141,12 +133,15 @@ static int64_t list_overflows(const fenp_kernel *kernel, const fenp_sample *s, c
 fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *s, fen_error *err)
 {
     char rows[128], gamma[32], advice[96] = "use --scale standard";
+    double rule;
     if (kernel->table->basis != FEN_TENSOR) return FEN_OK;
     const int64_t count = list_overflows(kernel, s, rows, sizeof rows);
     if (!count) return FEN_OK;
-    fenp_print_short(kernel->par.gamma, gamma);
-    if (kernel->table->uses_gamma)
-        snprintf(advice, sizeof advice, "give a --gamma below %s, or use --scale standard", gamma);
+    if (kernel->table->uses_gamma && fenp_lp_gamma(kernel, s, &rule, NULL) == FEN_OK) {
+        fenp_print_short(rule, gamma);
+        snprintf(advice, sizeof advice, "take a smaller --gamma (auto is %s), or --scale standard",
+                 gamma);
+    }
     return fenp_fail(err, FEN_BAD_DATA, "%.200s: --kernel %s overflows in row%s %s%s: %s", s->title,
                      kernel->table->name, count > 1 ? "s" : "", rows,
                      s->dropped_missing + s->dropped_weightless ? " of those that are used" : "",
