@@ -100,6 +100,17 @@ static int list_name(trace *r, int64_t j)
            json_array_append_new(r->scales, fenp_json_number(1.0 / r->unit[j]));
 }
 
+enum { QUIET = 8 };
+
+/* The next QUIET coefficients are 0 and were. */
+static int is_quiet(const double *beta, const char *in)
+{
+    static const char none[QUIET];
+    int any = memcmp(in, none, QUIET) != 0;
+    for (int k = 0; k < QUIET; k++) any |= beta[k] != 0.0;
+    return !any;
+}
+
 /* Coefficients other than 0 as {name: value}, and who came or went since the last point; nonzero:
  * no memory. */
 static int set_coefficients(trace *r, json_t *point, int64_t t, const double *beta)
@@ -109,6 +120,7 @@ static int set_coefficients(trace *r, json_t *point, int64_t t, const double *be
     char *in = r->in + t * p;
     int failed = 0;
     for (int64_t j = 0; j < p && !failed; j++) {
+        while (j + QUIET < p && is_quiet(beta + j, in + j)) j += QUIET;
         const int now = beta[j] != 0.0, changed = !r->exact && now != in[j];
         if (!now && !changed) continue;
         const char *name = name_of(r, j);
@@ -213,7 +225,7 @@ static fen_status see(void *user, int64_t rung, const fenp_linear_point *at, fen
                          .gap = at->relative_gap,
                          .score = scored ? scores->grid[rung].score : NAN,
                          .deviation = scored ? scores->grid[rung].deviation : NAN,
-                         .terms = -1 };
+                         .terms = joint ? -1 : at->terms };
     return add_point(r, &of, at->beta, at->b, err);
 }
 

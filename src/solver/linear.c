@@ -58,7 +58,7 @@ static fen_status allocate(fenp_linear_state *s, fen_error *err)
     const int64_t copies = s->q.x->copies;
     const int64_t doubles = 6 * rows + 3 * coefs + 4 * groups + 2 * copies;
     double *at = fenp_new_zeroed(fenp_bytes(doubles, 1, sizeof(double)), 1);
-    s->list = fenp_new(coefs, sizeof *s->list);
+    s->list = fenp_new(coefs + groups, sizeof *s->list);
     s->base = at;
     if (!at || !s->list)
         return fenp_no_memory(err, fenp_bytes(doubles, 1, sizeof(double)), "the linear model");
@@ -68,6 +68,7 @@ static fen_status allocate(fenp_linear_state *s, fen_error *err)
     s->product = s->beta + coefs, s->at_ref = s->product + coefs, s->length = s->at_ref + groups;
     s->now = s->length + groups, s->likely = s->now + groups;
     s->middle = s->likely + groups;
+    s->open = s->list + coefs;
     return FEN_OK;
 }
 
@@ -176,6 +177,7 @@ static fen_status find_steep(const fenp_linear_state *s, double lambda, double f
     *out = NULL, *count = 0;
     for (int64_t i = 0; i < g->count; i++) {
         const double price = lambda * fenp_group_weight(g, i) * s->q.mix;
+        if (!(slope[i] > floor * price)) continue; /* most of them */
         if (fenp_pool_has(s, i) || !(slope[i] > floor * price + s->fuzz * s->length[i])) continue;
         if (*count == room) {
             room = room > 0 ? 2 * room : 256;

@@ -55,6 +55,8 @@ struct fenp_linear_state {
     double *likely;            /* groups: ||x_g'u||, or a guess                          */
     double *product;           /* coefs: x_j'u as they are made                          */
     int64_t *list;             /* coefs: which                                           */
+    int64_t *open;             /* groups: those that a look leaves open                  */
+    double looks, spent;       /* since ref was made; entries that they multiplied        */
     double lambda;             /* solved last; 0: none                                   */
     double fuzz;               /* rounding errors of x'u over ||x||                      */
     double floor;              /* least curvature of a quadratic, over the smoothness: grows
