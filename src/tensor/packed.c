@@ -46,7 +46,7 @@ static int64_t bytes(const fenp_form_size *size)
     return fenp_arena_bytes(struct_doubles()) + fenp_arena_bytes(entries) +
            fenp_arena_bytes(slices + 1) + fenp_arena_bytes(slices * q) +
            fenp_arena_bytes(slices * fenp_tensor_work(n, q)) +
-           fenp_arena_bytes(slices * (n * (n + 1) / 2));
+           fenp_arena_bytes((slices + 1) * (n * (n + 1) / 2));
 }
 
 static double entries_of(const fenp_form_size *size)
@@ -156,7 +156,8 @@ static fen_status open_packed(fenp_arena *arena, const fenp_form_size *size, fen
     s->offset = (int64_t *)(void *)fenp_arena_doubles(arena, s->slices + 1);
     s->first = (int64_t *)(void *)fenp_arena_doubles(arena, s->slices * q);
     s->work = fenp_arena_doubles(arena, s->slices * s->work_size);
-    s->square = fenp_arena_doubles(arena, s->slices * (n * (n + 1) / 2));
+    s->square = fenp_arena_doubles(arena, (s->slices + 1) * (n * (n + 1) / 2));
+    s->pairs = s->square + s->slices * (n * (n + 1) / 2);
     fenp_tensor_cut(s);
     *out = (fenp_form){ .route = &fenp_route_packed, .size = *size, .x = x, .rank = -1, .own = s };
     return fill(&size->kernel, x, s, task, err);

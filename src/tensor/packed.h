@@ -16,6 +16,7 @@ typedef struct fenp_tensor {
     double *work;              /* slices x work_size                                         */
     int64_t work_size;
     double *square;            /* slices x n(n+1)/2: lower triangles, packed by columns      */
+    double *pairs;             /* n(n+1)/2: products of two numbers of a                     */
 } fenp_tensor;
 
 /* Doubles of work for each slice. */

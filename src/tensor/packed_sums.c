@@ -12,8 +12,9 @@
  *   where they are q m'/(e+1), e: how often j stands in the prefix; with K_j so divided
  *     om_l += m' P' K_l,       om_it += m' P'_t K'a,
  *     B_l,it += g P'_t K_l,    B_it,iu += g P'_tu K'a,    g = m'/(q-1).
- *   On the diagonal of B both orders of a pair of slots count. B is kept as a packed triangle,
- *   of which S is the shape of the end: one long sum. Slices have sums of their own, which are
+ *   On the diagonal of B both orders of a pair of slots count. S has the shape of the end of a
+ *   packed n x n triangle: sums of m P S over the prefixes and products with a'a are taken over
+ *   all of its entries as one long vector, and y of om from the sum at the end. Slices have sums of their own, which are
  *   added in order: the same bits for any number of threads. The loops are plain C, compiled for
  *   three instruction sets as in kernel/distance.c.
  * Special cases: prefixes with two factors 0 (of B: three) add nothing and are not read.
@@ -32,6 +33,12 @@ static inline int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- loops ------------------------------------------------------------------------------- */
 
+enum { LANES = 4 };
+typedef double vector __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+#define LOAD(at) (*(const vector *)(at))
+#define STORE(at, value) (*(vector *)(at) = (value))
+#define SUM(v) (((v)[0] + (v)[1]) + ((v)[2] + (v)[3]))
+
 INLINE const double *one_column(const double *s, int64_t rows, const double *a, double *restrict y)
 {
     const double first = a[0];
@@ -45,26 +52,25 @@ INLINE const double *one_column(const double *s, int64_t rows, const double *a, 
     return s + rows;
 }
 
-/* rows is a multiple of 4: no vector of four is cut. */
-INLINE const double *four_columns(const double *s0, int64_t rows, const double *a,
-                                  double *restrict y)
+/* rows is a multiple of 4: no vector is cut. */
+INLINE const double *four_columns(const double *s0, int64_t rows, const double *a, double *y)
 {
     const double *s1 = s0 + rows - 1, *s2 = s1 + rows - 2, *s3 = s2 + rows - 3;
     const double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
-    double y0 = 0.0, y1 = 0.0, y2 = 0.0, y3 = 0.0;
-#pragma omp simd reduction(+ : y0, y1, y2, y3) simdlen(4)
-    for (int64_t i = 4; i < rows; i++) {
-        const double at = a[i];
-        y0 += s0[i] * at;
-        y1 += s1[i] * at;
-        y2 += s2[i] * at;
-        y3 += s3[i] * at;
-        y[i] += (s0[i] * a0 + s1[i] * a1) + (s2[i] * a2 + s3[i] * a3);
+    vector y0 = { 0.0 }, y1 = { 0.0 }, y2 = { 0.0 }, y3 = { 0.0 };
+    for (int64_t i = LANES; i < rows; i += LANES) {
+        const vector v0 = LOAD(s0 + i), v1 = LOAD(s1 + i), v2 = LOAD(s2 + i), v3 = LOAD(s3 + i);
+        const vector at = LOAD(a + i);
+        y0 += v0 * at;
+        y1 += v1 * at;
+        y2 += v2 * at;
+        y3 += v3 * at;
+        STORE(y + i, LOAD(y + i) + ((v0 * a0 + v1 * a1) + (v2 * a2 + v3 * a3)));
     }
-    y[0] += y0 + ((s0[0] * a0 + s0[1] * a1) + (s0[2] * a2 + s0[3] * a3));
-    y[1] += y1 + ((s0[1] * a0 + s1[1] * a1) + (s1[2] * a2 + s1[3] * a3));
-    y[2] += y2 + ((s0[2] * a0 + s1[2] * a1) + (s2[2] * a2 + s2[3] * a3));
-    y[3] += y3 + ((s0[3] * a0 + s1[3] * a1) + (s2[3] * a2 + s3[3] * a3));
+    y[0] += SUM(y0) + ((s0[0] * a0 + s0[1] * a1) + (s0[2] * a2 + s0[3] * a3));
+    y[1] += SUM(y1) + ((s0[1] * a0 + s1[1] * a1) + (s1[2] * a2 + s1[3] * a3));
+    y[2] += SUM(y2) + ((s0[2] * a0 + s1[2] * a1) + (s2[2] * a2 + s2[3] * a3));
+    y[3] += SUM(y3) + ((s0[3] * a0 + s1[3] * a1) + (s2[3] * a2 + s3[3] * a3));
     return s3 + rows;
 }
 
@@ -73,17 +79,35 @@ INLINE void times(const double *s, int64_t rows, const double *a, double *y)
 {
     int64_t c = 0;
     for (int64_t i = 0; i < rows; i++) y[i] = 0.0;
-    for (; c < rows % 4; c++) s = one_column(s, rows - c, a + c, y + c);
-    for (; c < rows; c += 4) s = four_columns(s, rows - c, a + c, y + c);
+    for (; c < rows % LANES; c++) s = one_column(s, rows - c, a + c, y + c);
+    for (; c < rows; c += LANES) s = four_columns(s, rows - c, a + c, y + c);
 }
 
-/* out += factor v, and v'a */
-INLINE double both(const double *v, int64_t count, const double *a, double factor,
-                   double *restrict out)
+/* out += factor v, and v'a; four sums, as an addition takes as long as four others wait */
+INLINE double both(const double *v, int64_t count, const double *a, double factor, double *out)
 {
-    double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < count; i++) {
+    vector s0 = { 0.0 }, s1 = { 0.0 }, s2 = { 0.0 }, s3 = { 0.0 };
+    int64_t i = 0;
+    for (; i + 4 * LANES <= count; i += 4 * LANES) {
+        const vector v0 = LOAD(v + i), v1 = LOAD(v + i + LANES);
+        const vector v2 = LOAD(v + i + 2 * LANES), v3 = LOAD(v + i + 3 * LANES);
+        s0 += v0 * LOAD(a + i);
+        s1 += v1 * LOAD(a + i + LANES);
+        s2 += v2 * LOAD(a + i + 2 * LANES);
+        s3 += v3 * LOAD(a + i + 3 * LANES);
+        STORE(out + i, LOAD(out + i) + factor * v0);
+        STORE(out + i + LANES, LOAD(out + i + LANES) + factor * v1);
+        STORE(out + i + 2 * LANES, LOAD(out + i + 2 * LANES) + factor * v2);
+        STORE(out + i + 3 * LANES, LOAD(out + i + 3 * LANES) + factor * v3);
+    }
+    for (; i + LANES <= count; i += LANES) {
+        const vector v0 = LOAD(v + i);
+        s0 += v0 * LOAD(a + i);
+        STORE(out + i, LOAD(out + i) + factor * v0);
+    }
+    s0 = (s0 + s1) + (s2 + s3);
+    double sum = SUM(s0);
+    for (; i < count; i++) {
         sum += v[i] * a[i];
         out[i] += factor * v[i];
     }
@@ -231,14 +255,25 @@ static void scores_prefix(const walk *w, const double *block)
     const int64_t q = w->t->q, h = q - 2, j = w->member[h - 1], rows = w->t->n - j - 1;
     const double *a = w->a, *above = a + j + 1, whole = products(w, h);
     const double orders = (double)(q - 1) * fenp_multiset_orders(h, w->member);
-    w->loop->times(block + rows + 1, rows, above, w->y);
-    const double s = w->loop->both(w->y, rows, above, orders * whole, w->sums + j + 1);
+    const int64_t tail = triangle(w->t->n) - triangle(rows);
+    const double s = w->loop->both(block + rows + 1, triangle(rows), w->t->pairs + tail,
+                                   orders * whole, w->square + tail);
     const double first = block[0] / repeat_last(w), row = fenp_multiset_orders(h + 1, w->member);
     const double rest = w->loop->both(block + 1, rows, above, row * whole * a[j], w->sums + j + 1);
     const double dot = rest + first * a[j];
     for (int64_t t = 0; t < h; t++)
         w->sums[w->member[t]] += w->without[t] * (0.5 * orders * s + row * a[j] * dot);
     w->sums[j] += row * whole * (dot + a[j] * first);
+}
+
+/* What a'Sa is the product of S with, as S is packed. */
+static void set_pairs(const fenp_tensor *t, const double *a)
+{
+    double *pair = t->pairs;
+    for (int64_t k = 0; k < t->n; k++) {
+        *pair++ = a[k] * a[k];
+        for (int64_t l = k + 1; l < t->n; l++) *pair++ = 2.0 * a[k] * a[l];
+    }
 }
 
 void fenp_tensor_scores(const fenp_tensor *t, const double *a, double *om)
@@ -248,14 +283,21 @@ void fenp_tensor_scores(const fenp_tensor *t, const double *a, double *om)
         loop->times(t->entry, t->n, a, om);
         return;
     }
+    set_pairs(t, a);
 #pragma omp parallel for schedule(dynamic) if (t->slices > 1)
     for (int64_t k = 0; k < t->slices; k++) {
         walk w = walk_at(t, loop, a, k);
         memset(w.sums, 0, (size_t)t->n * sizeof *w.sums);
+        memset(w.square, 0, (size_t)triangle(t->n) * sizeof *w.square);
         each_prefix(&w, k, 2, scores_prefix);
+        loop->times(w.square, t->n, a, w.y);
     }
     memset(om, 0, (size_t)t->n * sizeof *om);
-    for (int64_t k = 0; k < t->slices; k++) loop->add(walk_at(t, loop, a, k).sums, t->n, 1.0, om);
+    for (int64_t k = 0; k < t->slices; k++) {
+        const walk w = walk_at(t, loop, a, k);
+        loop->add(w.sums, t->n, 1.0, om);
+        loop->add(w.y, t->n, 1.0, om);
+    }
 }
 
 /* ---- all but two -------------------------------------------------------------------------- */
