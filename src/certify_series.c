@@ -289,6 +289,7 @@ static void divide_columns(series *s, fen_view x)
 static fen_status add_degrees(const series *s, double wanted, double budget, fenp_sums *out,
                               double *power, const fenp_task *task, fen_error *err)
 {
+    const double enough = fmax(1e-9, wanted);
     const int64_t reach = reach_of(s, budget);
     const double whole = budget < INFINITY ? budget : 1e12;
     fen_status status = FEN_OK;
@@ -297,8 +298,7 @@ static fen_status add_degrees(const series *s, double wanted, double budget, fen
         const double c = coefficient(s, m);
         if (isnan(c)) break;
         /* nothing gained by degrees that are dear and not enough */
-        if (cost_of(s, m) > 0.01 * whole && !is_small(s, reach, out->value, 1e3 * wanted, power))
-            break;
+        if (cost_of(s, m) > 0.01 * whole && !is_small(s, reach, out->value, enough, power)) break;
         if (c != 0.0) status = add_degree(s, m, c, out->value, out->om, err);
         if (status == FEN_OK) status = fenp_task_at(task, (spent += cost_of(s, m)) / whole, err);
         if (is_small(s, m, out->value, wanted, power)) {

@@ -5,10 +5,10 @@
  * T and om are those of tensor/form.h, for the whole kernel, and computed by nothing that a
  * solver or a route has made:
  *   linear kernels   X weights, |weights|_p and X'u itself; at the optimum weights = J_q(c X'u)
- *   tensor kernels   q = 2h: sums over all pairs of products of h rows (tensor/pivots.h), exact, or
- *                    features degree by degree with a bound for the rest (certify_series.c),
- *                    whichever is less work; where that bound is too wide the pairs again,
- *                    while they take minutes and not hours.
+ *   tensor kernels   features, degree by degree, with a bound for the rest (certify_series.c);
+ *                    where there are too many of them sums over all pairs of products of h = q/2
+ *                    rows (tensor/pivots.h), while they take minutes and not hours; else what
+ *                    the features of low degrees leave open
  * A rest makes f an interval: P is the largest over it, and both norms are upper ends: P - D is a
  * bound for the kernel as it is written, and never too small (docs/certificate.md).
  * Special cases: u = 0. Entries of u are divided by the largest one, since a q-th power of small
@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "certify.h"
 
-static const double WANTED = 1e-10; /* rest of T: 1e-9 of the objective, and no more is known */
+static const double WANTED = 1e-13, ENOUGH = 1e-9; /* rest of T, relative; P and D know no more */
 static const double CHEAP = 2e9, SERIES_MOST = 3e11, PAIRS_MOST = 1e13; /* flops */
 
 /* ---- tensor kernels ---------------------------------------------------------------------- */
@@ -61,18 +61,19 @@ static fen_status by_pairs(const fenp_kernel *kernel, fen_view x, const double *
 static int are_known(const fenp_sums *sums, int64_t count)
 {
     for (int64_t k = 0; k < count; k++)
-        if (!(sums->value_error[k] <= 1e3 * WANTED * sums->value[k])) return 0;
+        if (!(sums->value_error[k] <= ENOUGH * sums->value[k])) return 0;
     return 1;
 }
 
-/* No task: time is up, and what takes minutes is left undone. */
+/* Features first: sums over pairs cancel, the more the larger q is. No task: time is up, and what
+ * takes minutes is left undone. */
 static fen_status find_sums(const fenp_kernel *kernel, fen_view x, const double *v, int64_t count,
                             int64_t scored, fenp_sums *out, const fenp_task *task, fen_error *err)
 {
     const double cost = pairs_cost(kernel, x.rows, x.cols, active_rows(v, x.rows, count));
-    if (cost <= CHEAP) return by_pairs(kernel, x, v, count, out, task, err);
-    const fen_status status = fenp_series_sums(kernel, x, v, count, scored, WANTED,
-                                               fmin(cost, SERIES_MOST), out, task, err);
+    const double budget = fmin(fmax(cost, CHEAP), SERIES_MOST);
+    const fen_status status =
+        fenp_series_sums(kernel, x, v, count, scored, WANTED, budget, out, task, err);
     if (status != FEN_OK || are_known(out, count)) return status;
     return cost <= (task ? PAIRS_MOST : SERIES_MOST) ? by_pairs(kernel, x, v, count, out, task, err)
                                                      : FEN_OK;
