@@ -163,7 +163,10 @@ static double start_along(fenp_lp *s, const double *u)
         factor *= s->value < 1.0 ? 10.0 : 0.1;
     }
     if (!(s->value < INFINITY)) return -INFINITY;
-    if (s->value == 0.0) factor = s->scale; /* Phi'u = 0: nothing in the features answers to u */
+    if (s->value == 0.0) { /* Phi'u = 0: nothing in the features answers to u */
+        factor = s->scale;
+        for (int64_t i = 0; i < s->n; i++) s->a[i] = factor * u[i];
+    }
     r.log_value = log(s->value) + s->order * (log(s->scale) - log(factor));
     const double part = exp(best_part(&r, &dual));
     const double more = part * (s->scale / factor), powers = pow(more, s->order - 1.0);
