@@ -151,8 +151,9 @@ static void print_row(const fen_model *model, const feature_list *l, int64_t k)
     fen_model_implied_name(model, l->order[k], name, sizeof name);
     memset(bar, '#', (size_t)length);
     bar[length] = '\0';
-    printf("%*s%-*s %12.6g %7.2f %%  %s\n", LABEL_WIDTH, "", NAME,
-           fitted(name, NAME, shown, sizeof shown), l->weight[l->order[k]], 100 * share(l, k), bar);
+    printf("%*s%-*s %12.6g %7.2f %%%s%s\n", LABEL_WIDTH, "", NAME,
+           fitted(name, NAME, shown, sizeof shown), l->weight[l->order[k]], 100 * share(l, k),
+           length ? "  " : "", bar);
 }
 
 void report_features(const fen_model *model, const json_t *json, const feature_list *l)

@@ -4,8 +4,8 @@
  *
  * for k(s) = sum_m c_m s^m: the features of degree m of x are a vector of l^q norm
  * (c_m)^(1/q) |x|_q^m, and the weights of degree m one of l^p norm at most (c_m^(1/q) A_m)^(q-1).
- * Method: degrees from the last one down, until what they may add is more than TOLERANCE of a
- *   mean of |f|, T / sum |a|. In logarithms: neither c_m nor A_m need be within the range of
+ * Method: degrees from the last one down, until what they may add is more than an error, which is
+ *   TOLERANCE of a mean of |f|, T / sum |a|. In logarithms: neither c_m nor A_m need be within the range of
  *   numbers.
  * Special cases: f = 0 needs no degree but 0. Coefficients that underflow go on as the two before
  *   them, which is too large for series whose ratios fall.
@@ -107,14 +107,14 @@ int fenp_cut_open(const fen_model *m, const double *x, fenp_cut *out)
     return 1;
 }
 
-int64_t fenp_cut_degree(const fenp_cut *cut, const double *x, int64_t p)
+int64_t fenp_cut_degree(const fenp_cut *cut, const double *x, int64_t p, double errors)
 {
     if (cut->whole) return cut->last;
     const double size = log(norm_of(x, p, cut->par.order));
     double sum = 0.0;
     for (int64_t m = FENP_CUT_TERMS - 1; m > 0; m--) {
         sum += cut->term[m] == -INFINITY ? 0.0 : exp(cut->term[m] + (double)m * size);
-        if (!(sum <= 1.0)) return m;
+        if (!(sum <= errors)) return m;
     }
     return 0;
 }

@@ -16,7 +16,8 @@
 #include "tensor/pivots.h"
 
 static const double TOLERANCE = 1e-12;
-enum { MOST_PIVOTS = 4096 }; /* their factor is 128 MB while they are looked for */
+static const double AS_GOOD_AS_PIVOTS = 1e4; /* errors of 1e-12 that a cut may leave */
+enum { MOST_PIVOTS = 4096 };                 /* their factor is 128 MB while they are looked for */
 
 int fenp_model_is_explicit(const fen_model *m)
 {
@@ -41,7 +42,7 @@ static fen_status is_cut(const fen_model *m, fen_view kept, const double *x, int
     if (!fenp_cut_open(m, kept.at, &cut)) return fenp_no_memory(err, 8 * m->kept, "the series");
     *enough = 1;
     for (int64_t i = 0; *enough && i < m->n; i++)
-        *enough = fenp_cut_degree(&cut, x + i * m->p, m->p) <= cut.last;
+        *enough = fenp_cut_degree(&cut, x + i * m->p, m->p, AS_GOOD_AS_PIVOTS) <= cut.last;
     return FEN_OK;
 }
 

@@ -35,8 +35,9 @@ typedef struct fenp_cut {
 } fenp_cut;
 /* x: rows with coefficients (kept x p). 0: no memory. */
 int         fenp_cut_open(const fen_model *m, const double *x, fenp_cut *out);
-/* The least degree behind which nothing matters at x; above last: it has no room. */
-int64_t     fenp_cut_degree(const fenp_cut *cut, const double *x, int64_t p);
+/* The least degree behind which all the others together add no more than so many errors of 1e-12
+ * to f(x); above last: there is no room for it. */
+int64_t     fenp_cut_degree(const fenp_cut *cut, const double *x, int64_t p, double errors);
 /* Lives as long as cut. */
 fenp_kernel fenp_cut_at(const fenp_cut *cut, int64_t degree);
 #endif

@@ -107,7 +107,7 @@ static fen_status implied_scores(const fen_model *m, const double *x, int64_t ro
         return fenp_no_memory(err, fenp_bytes(rows, 1, sizeof *degree), "a prediction");
     }
     for (int64_t i = 0; i < rows; i++) {
-        degree[i] = fenp_cut_degree(&cut, x + i * m->p, m->p);
+        degree[i] = fenp_cut_degree(&cut, x + i * m->p, m->p, 1.0);
         if (degree[i] > cut.last) degree[i] = cut.last;
         highest = degree[i] > highest ? degree[i] : highest;
     }

@@ -6,6 +6,7 @@
  *   tensor-polynomial kernel ...
  *   mean of hinge loss ... at t = sum c_i k(x_i, x) + b, plus 0.1 sum |c_i|, gaussian kernel ... */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/text.h"
@@ -144,7 +145,9 @@ static void kernel_words(const fen_model *m, char *out, int64_t size)
                      m->prep->scaling);
         return;
     }
-    snprintf(out + length, (size_t)size - length, ", %s kernel %s", k->name, k->help);
+    const char *aim = strstr(k->help, ", for "); /* what else it says of itself */
+    snprintf(out + length, (size_t)size - length, ", %s kernel %.*s", k->name,
+             (int)(aim ? aim - k->help : (ptrdiff_t)strlen(k->help)), k->help);
     parameter(out, size, k->uses_gamma, "gamma", m->kernel.par.gamma);
     parameter(out, size, k->uses_degree, "degree", m->kernel.par.degree);
     parameter(out, size, k->uses_coef0, "coef0", m->kernel.par.coef0);
