@@ -3,7 +3,9 @@
  *     next pivot = argmax e,   l_new = (k(., u) - L l_u) / sqrt(e_u),   e <- e - l_new^2
  *
  * Method: the search runs over candidates, some thousand of the M points, whose rows of the factor
- *   are kept. Once they are all small, a pass over all points (blocks, nothing kept) finds where
+ *   are kept. Columns k(., u) - L l_u are made for a panel of the worst candidates at a time, by
+ *   one product of matrices: about every second of them becomes a pivot before the panel is
+ *   without the next one. Once they are all small, a pass over all points (blocks, nothing kept) finds where
  *   e is large: the worst points and a sample of the others in proportion to e are the next
  *   candidates. Within DROP of the largest e outside the candidates the search is as good as one
  *   over all points, so that passes are few and most of them are short: they cost M r^2, and r
@@ -13,7 +15,7 @@
  *   threads. Ties: the first point wins.
  * Special cases: all kernel values 0, no rows: no pivots, left = 0. A tolerance below the rounding
  *   errors of e would pick the same points again: it is raised to FLOOR.
- * Cost: about 2 M r^2 flops by BLAS 3, candidates r^2 by BLAS 2; memory: candidates x r. */
+ * Cost: about 2 M r^2 flops by BLAS 3, as much for the candidates; memory: candidates x r. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -25,14 +27,15 @@
 #include "tensor/pivots_parts.h"
 
 enum {
-    ALL = 16384,   /* points up to which all are candidates                     */
+    ALL = 10000,   /* points up to which all are candidates                     */
     WORST = 4096,  /* candidates of a pass: the largest e                       */
     SAMPLE = 4096, /* and those drawn in proportion to e                        */
-    CHUNK = 512,   /* candidates to a matrix-vector product                     */
+    PANEL = 32,    /* candidates whose columns are made at a time               */
+    CHUNK = 512,   /* candidates to a matrix product                            */
     GROUP = 64,    /* blocks of points between two reports of progress          */
     STEP = 128,    /* pivots by which arrays grow                               */
 };
-static const double DROP = 0.1;
+static const double DROP = 0.02;
 static const double FLOOR = 1e-14; /* e of a pivot itself comes out as some 2^-52 k(u,u) */
 
 static inline int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -91,10 +94,15 @@ typedef struct search {
     double *low;         /* factor by rows, each as long as it must be */
     double *factor;      /* the same, count x count, column-major: for passes */
     int64_t candidates;
-    int64_t *member;        /* candidates x h */
-    double *u, *e, *column; /* candidates x p; candidates; candidates */
-    double *l;              /* candidates x room, column-major */
-    double *along;          /* room */
+    int64_t *member;    /* candidates x h */
+    double *u, *e;      /* candidates x p; candidates */
+    double *l;          /* candidates x room, column-major */
+    int64_t panel;      /* candidates whose columns are at hand */
+    int64_t panel_from; /* pivots before it */
+    int64_t place[PANEL];
+    double e_panel[PANEL];
+    double *column; /* candidates x PANEL, column-major */
+    double *along;  /* room x PANEL: rows of the factor */
     best worst, sample;
     double *e_group; /* of a pass: GROUP blocks */
     double *work;    /* of a pass: work_size for each thread */
@@ -115,52 +123,17 @@ static int grow(void *array, int64_t rows, int64_t cols)
     return larger != NULL;
 }
 
-/* Room for one more pivot. */
+/* Room for the pivots of a panel. */
 static fen_status make_room(search *s, fen_error *err)
 {
-    if (s->count < s->room) return FEN_OK;
+    if (s->count + PANEL <= s->room) return FEN_OK;
     const int64_t room = s->room + STEP;
     if (!grow(&s->row, room, s->h) || !grow(&s->point, room, s->x.cols) ||
-        !grow(&s->low, room, (room + 1) / 2 + 1) || !grow(&s->along, room, 1) ||
+        !grow(&s->low, room, (room + 1) / 2 + 1) || !grow(&s->along, room, PANEL) ||
         !grow(&s->l, room, s->candidates))
         return out_of_memory(err);
     s->room = room;
     return FEN_OK;
-}
-
-/* ---- greedy, among the candidates ------------------------------------------------------------ */
-
-/* The column of a new pivot, from candidate `from`, and what is left after it. */
-static void new_column(search *s, int64_t pivot, int64_t from)
-{
-    const int64_t c = s->candidates, r = s->count, p = s->x.cols;
-    const int64_t rows = min_of(CHUNK, c - from);
-    double *to = s->l + r * c + from;
-    const double scale = 1.0 / sqrt(s->e[pivot]);
-    fenp_point_kernel(s->kernel, p, s->point + r * p, 1, s->u + from * p, rows, to, rows);
-    if (r > 0)
-        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)r, -1.0, s->l + from, (int)c,
-                    s->along, 1, 1.0, to, 1);
-    for (int64_t i = 0; i < rows; i++) {
-        to[i] *= scale;
-        s->column[from + i] = fmax(0.0, s->e[from + i] - to[i] * to[i]);
-    }
-}
-
-static void add_pivot(search *s, int64_t pivot)
-{
-    const int64_t c = s->candidates, r = s->count, p = s->x.cols;
-    double *low = s->low + r * (r + 1) / 2;
-    memcpy(s->row + r * s->h, s->member + pivot * s->h, (size_t)s->h * sizeof *s->row);
-    memcpy(s->point + r * p, s->u + pivot * p, (size_t)p * sizeof *s->point);
-    for (int64_t i = 0; i < r; i++) low[i] = s->along[i] = s->l[i * c + pivot];
-    low[r] = sqrt(s->e[pivot]);
-#pragma omp parallel for schedule(static)
-    for (int64_t from = 0; from < c; from += CHUNK) new_column(s, pivot, from);
-    memcpy(s->e, s->column, (size_t)c * sizeof *s->e);
-    s->l[r * c + pivot] = low[r];
-    s->e[pivot] = 0.0;
-    s->count++;
 }
 
 static int64_t largest(const double *e, int64_t count)
@@ -179,16 +152,89 @@ static double progress(const search *s, double e)
     return far > 0.0 ? far * far : 0.0; /* the last ones cost most */
 }
 
+/* ---- greedy, among the candidates ------------------------------------------------------------ */
+
+/* k(., u) - L l_u of the panel, candidates from .. */
+static void panel_rows(search *s, int64_t from)
+{
+    const int64_t c = s->candidates, r = s->count, p = s->x.cols;
+    const int64_t rows = min_of(CHUNK, c - from);
+    for (int64_t b = 0; b < s->panel; b++)
+        fenp_point_kernel(s->kernel, p, s->u + s->place[b] * p, 1, s->u + from * p, rows,
+                          s->column + b * c + from, rows);
+    if (r > 0)
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)s->panel, (int)r,
+                    -1.0, s->l + from, (int)c, s->along, (int)s->room, 1.0, s->column + from,
+                    (int)c);
+}
+
+/* The candidates with the largest e, up to PANEL of them, and their columns. */
+static void open_panel(search *s, double stop)
+{
+    const int64_t c = s->candidates;
+    for (s->panel = 0; s->panel < PANEL; s->panel++) {
+        const int64_t at = largest(s->e, c);
+        if (!(s->e[at] > stop)) break;
+        s->place[s->panel] = at;
+        s->e_panel[s->panel] = s->e[at];
+        s->e[at] = -1.0; /* the next one, please */
+    }
+    for (int64_t b = 0; b < s->panel; b++) {
+        s->e[s->place[b]] = s->e_panel[b];
+        for (int64_t i = 0; i < s->count; i++)
+            s->along[b * s->room + i] = s->l[i * c + s->place[b]];
+    }
+    s->panel_from = s->count;
+#pragma omp parallel for schedule(static)
+    for (int64_t from = 0; from < c; from += CHUNK) panel_rows(s, from);
+}
+
+/* Column b of the panel becomes that of the next pivot: without the part of those that the panel
+ * has given before. */
+static void add_pivot(search *s, int64_t b)
+{
+    const int64_t c = s->candidates, r = s->count, p = s->x.cols, pivot = s->place[b];
+    double *low = s->low + r * (r + 1) / 2, *to = s->l + r * c;
+    memcpy(s->row + r * s->h, s->member + pivot * s->h, (size_t)s->h * sizeof *s->row);
+    memcpy(s->point + r * p, s->u + pivot * p, (size_t)p * sizeof *s->point);
+    memcpy(to, s->column + b * c, (size_t)c * sizeof *to);
+    for (int64_t i = 0; i < r; i++) low[i] = s->l[i * c + pivot];
+    low[r] = sqrt(s->e[pivot]);
+    for (int64_t i = s->panel_from; i < r; i++) {
+        const double *other = s->l + i * c;
+        for (int64_t j = 0; j < c; j++) to[j] -= low[i] * other[j];
+    }
+    for (int64_t j = 0; j < c; j++) {
+        to[j] /= low[r];
+        s->e[j] = fmax(0.0, s->e[j] - to[j] * to[j]);
+    }
+    to[pivot] = low[r];
+    s->e[pivot] = 0.0;
+    s->count++;
+}
+
+/* Where candidate `pivot` is in the panel; -1: it is not. */
+static int64_t in_panel(const search *s, int64_t pivot)
+{
+    int64_t b = s->panel - 1;
+    while (b >= 0 && s->place[b] != pivot) b--;
+    return b;
+}
+
 /* Until e of no candidate is above stop. */
 static fen_status choose(search *s, double stop, const fenp_task *task, fen_error *err)
 {
-    fen_status status = FEN_OK;
+    fen_status status = make_room(s, err);
+    s->panel = 0;
     while (status == FEN_OK && s->count < s->most) {
         const int64_t pivot = largest(s->e, s->candidates);
         if (!(s->e[pivot] > stop)) break;
-        if (s->count % 16 == 0) status = fenp_task_at(task, progress(s, s->e[pivot]), err);
-        if (status == FEN_OK) status = make_room(s, err);
-        if (status == FEN_OK) add_pivot(s, pivot);
+        if (in_panel(s, pivot) < 0) {
+            status = fenp_task_at(task, progress(s, s->e[pivot]), err);
+            if (status == FEN_OK) status = make_room(s, err);
+            if (status == FEN_OK) open_panel(s, stop);
+        }
+        if (status == FEN_OK) add_pivot(s, in_panel(s, pivot));
     }
     return status;
 }
@@ -237,7 +283,7 @@ static fen_status set_candidates(search *s, const item *number, int64_t count, f
 {
     s->candidates = count;
     if (!grow(&s->member, count, s->h) || !grow(&s->u, count, s->x.cols) ||
-        !grow(&s->e, count, 1) || !grow(&s->column, count, 1) || !grow(&s->l, count, s->room))
+        !grow(&s->e, count, 1) || !grow(&s->column, count, PANEL) || !grow(&s->l, count, s->room))
         return out_of_memory(err);
     for (int64_t i = 0; i < count; i++)
         fenp_multiset_at(s->x.rows, s->h, number ? number[i].k : i, s->member + i * s->h);
