@@ -254,10 +254,13 @@ fen_status fenp_prediction_error(const fen_model *m, fen_view rows, double *erro
     if (!is_cut(m)) return FEN_OK;
     double *u = all_duals(m), *work = fenp_new(m->n, (m->targets + 2) * (int64_t)sizeof *work);
     fenp_forms forms = { 0 };
+    fen_model lent = *m; /* rows, where it has none of its own yet */
+    if (!lent.inputs) lent.inputs = (double *)rows.at;
     fen_status status =
         u && work ? fenp_forms_open(&forms, &m->kernel, rows, u, m->targets, m->targets, task, err)
                   : fenp_no_memory(err, fenp_bytes(m->n, m->targets + 2, sizeof *work), "scores");
-    if (status == FEN_OK) status = fenp_model_scores(m, rows.at, m->n, work + 2 * m->n, task, err);
+    if (status == FEN_OK)
+        status = fenp_model_scores(&lent, rows.at, m->n, work + 2 * m->n, task, err);
     if (status == FEN_OK) compare(m, &forms, work + 2 * m->n, work, error, size);
     fenp_forms_close(&forms);
     free(u);
