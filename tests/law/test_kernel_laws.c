@@ -1,7 +1,8 @@
 /* test_kernel_laws.c -- what every kernel of the registry must obey
  *
  *   symmetric, positive semidefinite, map equals value, tiles equal pairs, K times
- *   coefficients equals the explicit product, and the same bits for any number of threads
+ *   coefficients equals the explicit product, the same bits for any number of threads; those of q
+ *   rows are the sums of their series
  */
 #include <math.h>
 #include <omp.h>
@@ -46,13 +47,19 @@ static void every_kernel(void (*law)(const fen_kernel *))
             law(*table);
             count++;
         }
-    assert_true(count >= 7);
+    assert_true(count >= 10);
+}
+
+/* Of x.z, or of products of rows that stand for more of them. */
+static int is_of_products(const fen_kernel *table)
+{
+    return table->basis == FEN_PRODUCT || table->basis == FEN_TENSOR;
 }
 
 /* What a value may be wrong by, in units of this: products cancel, distances do not. */
 static double unit_of(const fenp_kernel *k, const double *x, const double *z, int64_t dim)
 {
-    if (k->table->basis != FEN_PRODUCT) return fenp_kernel_pair(k, x, z, dim);
+    if (!is_of_products(k->table)) return fenp_kernel_pair(k, x, z, dim);
     double xx = 0.0, zz = 0.0;
     for (int64_t i = 0; i < dim; i++) {
         xx += x[i] * x[i];
@@ -88,6 +95,9 @@ static void test_formulas(void **state)
         { "matern52", (1.0L + s5 + s5 * s5 / 3.0L) * expl(-s5) },
         { "polynomial", powl(g * xz + 1.5L, 5.0L) },
         { "linear", xz },
+        { "tensor-linear", xz },
+        { "tensor-polynomial", powl(xz, 5.0L) },
+        { "tensor-exponential", expl(g * xz) },
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         const fenp_kernel k = { fenp_find_kernel(expected[i].name), { 0.3, 5, 1.5, 0.0 } };
@@ -142,10 +152,37 @@ static void map_takes_extremes(const fen_kernel *table)
     double v[] = { 0.0, 5e-324, 1e-200, 1e200, 1.7e308, INFINITY };
     table->map(v, 6, &k.par);
     for (int i = 0; i < 6; i++) assert_false(isnan(v[i]));
-    if (table->basis == FEN_PRODUCT) return;
+    if (is_of_products(table)) return;
     for (int i = 0; i < 3; i++) assert_true(v[i] == 1.0);
     for (int i = 3; i < 6; i++) assert_true(v[i] == 0.0);
     assert_true(table->value(INFINITY, &k.par) == 0.0);
+}
+
+/* k(s) = sum series(m) s^m, no coefficient below 0, none after the last. */
+static void test_series(void **state)
+{
+    (void)state;
+    int count = 0;
+    for (const fen_kernel *const *table = fenp_kernels; *table; table++) {
+        if ((*table)->basis != FEN_TENSOR) continue;
+        const fen_kernel_par par = { .gamma = 0.7, .degree = 5.0, .order = 4.0 };
+        const int64_t last = (*table)->last(&par), end = last < 0 ? 60 : last;
+        for (double s = -2.0; s <= 2.0; s += 0.25) {
+            double sum = 0.0, size = 0.0;
+            for (int64_t m = 0; m <= end; m++) {
+                const double c = (*table)->series(m, &par);
+                assert_true(c >= 0.0);
+                sum += c * pow(s, (double)m);
+                size += c * pow(fabs(s), (double)m);
+            }
+            assert_true(fabs(sum - (*table)->value(s, &par)) <= 1e-14 * size);
+        }
+        for (int64_t m = end + 1; last >= 0 && m < end + 5; m++)
+            assert_true((*table)->series(m, &par) == 0.0);
+        assert_true(last < 0 || (*table)->series(last, &par) > 0.0);
+        count++;
+    }
+    assert_true(count >= 3);
 }
 
 /* ---- matrices --------------------------------------------------------------------------- */
@@ -319,7 +356,7 @@ int main(void)
         cmocka_unit_test(test_symmetric), cmocka_unit_test(test_map),
         cmocka_unit_test(test_extremes),  cmocka_unit_test(test_positive),
         cmocka_unit_test(test_upper),     cmocka_unit_test(test_times),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads),   cmocka_unit_test(test_series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
