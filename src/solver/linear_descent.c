@@ -53,12 +53,17 @@ static fen_status open(fenp_linear_state *s, descent *r, fen_error *err)
 
 /* ---- columns ------------------------------------------------------------------------------- */
 
+/* Sparse: four sums, none of which waits for another. */
 static double dot(const fenp_design *x, int64_t j, const double *v)
 {
-    double sum = 0.0;
     if (x->dense) return cblas_ddot((int)x->n, x->dense + j * x->n, 1, v, 1);
-    for (int64_t k = x->start[j]; k < x->start[j + 1]; k++) sum += x->value[k] * v[x->row[k]];
-    return sum;
+    const int64_t end = x->start[j + 1];
+    double sum[4] = { 0.0 };
+    int64_t e = x->start[j];
+    for (; e + 4 <= end; e += 4)
+        for (int k = 0; k < 4; k++) sum[k] += x->value[e + k] * v[x->row[e + k]];
+    for (int k = 0; e < end; e++, k++) sum[k] += x->value[e] * v[x->row[e]];
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
 /* e += delta h x_j */
@@ -72,17 +77,20 @@ static void add(descent *r, int64_t j, double delta)
             r->e[x->row[k]] += delta * r->h[x->row[k]] * x->value[k];
 }
 
-static double curvature_along(const descent *r, int64_t j)
+/* x_j'Hx_j; *sum: x_j'h */
+static double curvature_along(const descent *r, int64_t j, double *sum)
 {
     const fenp_design *x = r->s->q.x;
-    double sum = 0.0;
-    if (x->dense)
-        for (int64_t i = 0; i < x->n; i++)
-            sum += r->h[i] * x->dense[j * x->n + i] * x->dense[j * x->n + i];
-    else
-        for (int64_t k = x->start[j]; k < x->start[j + 1]; k++)
-            sum += r->h[x->row[k]] * x->value[k] * x->value[k];
-    return sum;
+    const int64_t from = x->dense ? j * x->n : x->start[j];
+    const int64_t to = x->dense ? from + x->n : x->start[j + 1];
+    const double *value = x->dense ? x->dense : x->value;
+    double square = 0.0, first = 0.0;
+    for (int64_t e = from; e < to; e++) {
+        const double part = r->h[x->dense ? e - from : x->row[e]] * value[e];
+        first += part, square += part * value[e];
+    }
+    *sum = first;
+    return square;
 }
 
 /* ---- the quadratic ---------------------------------------------------------------------------- */
@@ -95,8 +103,8 @@ static void model(descent *r)
     for (int64_t i = 0; i < s->rows; i++) r->total += r->h[i], r->e[i] = -s->u[i];
     for (int64_t k = 0; k < s->pool.size; k++) {
         const int64_t j = s->pool.feature[k];
-        r->sum[k] = s->q.bias ? dot(s->q.x, j, r->h) : 0.0;
-        r->stiff[k] = curvature_along(r, j) + s->pool.d[k];
+        r->stiff[k] = curvature_along(r, j, &r->sum[k]) + s->pool.d[k];
+        if (!s->q.bias) r->sum[k] = 0.0;
         if (r->total > 0.0) r->stiff[k] -= r->sum[k] * (r->sum[k] / r->total);
     }
     memcpy(r->begin, s->pool.beta, (size_t)s->pool.size * sizeof *r->begin);
