@@ -161,7 +161,7 @@ static void print_count(double count, char *out, size_t length)
 {
     static const char *const words[] = { "", " thousand", " million", " billion" };
     int k = 0;
-    for (; count >= 1e4 && k < 3; k++) count /= 1000.0;
+    for (; count >= (k ? 1e3 : 1e4) && k < 3; k++) count /= 1000.0;
     const int tenths = (int)(10.0 * count + 0.5);
     if (k && count < 100.0)
         snprintf(out, length, "%d.%d%s", tenths / 10, tenths % 10, words[k]);
