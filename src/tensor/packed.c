@@ -59,7 +59,7 @@ static double build(const fenp_form_size *size)
     return entries_of(size) * (2.2 * (double)size->p + MAPPING);
 }
 
-static double step(const fenp_form_size *size) { return entries_of(size) * READING; }
+static double step(const fenp_form_size *size) { return 1.5 * entries_of(size) * READING; }
 
 /* ---- entries ----------------------------------------------------------------------------- */
 

@@ -1,7 +1,8 @@
 /* routes.c -- the three routes to the form of an l^p penalty, and which of them to take
  *
  * Method: the one with the least work among those that are possible and fit into the room that
- *   there is; work = opening it and SOLVE curvatures, about what a Newton method takes. */
+ *   there is; work = opening it and SOLVE curvatures, about what a Newton method takes. Low rank,
+ *   which leaves a little of the kernel out, has to be APPROXIMATE times faster. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +11,12 @@
 #include "tensor/form.h"
 
 static const double SOLVE = 15.0;
+static const double APPROXIMATE = 4.0;
 static const double CLOSE = 1e-9; /* relative: p is written with few digits */
 static const double HIGHEST = 1024.0;
 
-const fenp_route *const fenp_routes[] = { &fenp_route_features, &fenp_route_packed, NULL };
+const fenp_route *const fenp_routes[] = { &fenp_route_features, &fenp_route_packed,
+                                          &fenp_route_low_rank, NULL };
 
 int64_t fenp_even_order(double q)
 {
@@ -31,10 +34,10 @@ const fenp_route *fenp_find_route(const char *name)
 
 /* ---- why not ----------------------------------------------------------------------------- */
 
-enum { TEXT = 64 };
+enum { TEXT = 96, SHORT = 48 };
 
 /* "21.3 MB"; what was beyond counting: -1 */
-static const char *size_text(int64_t bytes, char text[TEXT])
+static const char *size_text(int64_t bytes, char text[SHORT])
 {
     static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB", "EB" };
     char number[32];
@@ -44,9 +47,9 @@ static const char *size_text(int64_t bytes, char text[TEXT])
     const double digits = left < 99.95 ? 10.0 : 1.0; /* three of them */
     fenp_print_short(nearbyint(left * digits) / digits, number);
     if (bytes < 0)
-        snprintf(text, TEXT, "more than any machine has");
+        snprintf(text, SHORT, "more than any machine has");
     else
-        snprintf(text, TEXT, "%s %s", number, units[unit]);
+        snprintf(text, SHORT, "%s %s", number, units[unit]);
     return text;
 }
 
@@ -61,29 +64,21 @@ static const fenp_route *not_even(const char *what, double q, const char *instea
     return NULL;
 }
 
-/* A route that was asked for and does not exist for this kernel or q. */
-static const fenp_route *impossible(const fenp_route *route, const fenp_form_size *size,
-                                    fen_error *err)
+/* What would do instead of a route that takes too much. */
+static const char *smaller(const fenp_route *route, const fenp_form_size *size)
 {
-    const fen_kernel *table = size->kernel.table;
-    char what[TEXT];
-    snprintf(what, sizeof what, "--route %s", route->name);
-    if (fenp_even_order(size->kernel.par.order) == 0)
-        return not_even(what, size->kernel.par.order, table->linear ? "--route features, or " : "",
-                        err);
-    fenp_fail(err, FEN_BAD_CALL,
-              "--kernel %s has features without end, so there is no --route %s: use --route "
-              "packed or low-rank",
-              table->name, route->name);
-    return NULL;
+    return route != &fenp_route_low_rank && fenp_route_low_rank.possible(size)
+               ? "raise --memory, use --route low-rank or fewer rows"
+               : "raise --memory, or use fewer rows";
 }
 
-/* What would do instead of a route that takes too much. */
-static const char *smaller(const fenp_route *route)
+/* ", and there is room for 8 GB" */
+static const char *room_text(int64_t room, char text[TEXT])
 {
-    return strcmp(route->name, "low-rank") == 0
-               ? "raise --memory, or use fewer rows"
-               : "raise --memory, use --route low-rank or fewer rows";
+    char has[SHORT];
+    text[0] = '\0';
+    if (room) snprintf(text, TEXT, ", and there is room for %s", size_text(room, has));
+    return text;
 }
 
 static int fits(const fenp_route *route, const fenp_form_size *size)
@@ -95,23 +90,45 @@ static int fits(const fenp_route *route, const fenp_form_size *size)
 static const fenp_route *too_large(const fenp_route *route, const fenp_form_size *size,
                                    fen_error *err)
 {
-    char takes[TEXT], has[TEXT], order[32];
+    char takes[SHORT], has[TEXT], order[32];
     fenp_print_short(size->kernel.par.order, order);
-    fenp_fail(err, FEN_MEMORY, "--route %s of %lld rows and q = %s takes %s%s%s: %s", route->name,
+    fenp_fail(err, FEN_MEMORY, "--route %s of %lld rows and q = %s takes %s%s: %s", route->name,
               (long long)size->n, order, size_text(route->bytes(size), takes),
-              size->room ? ", and there is room for " : "",
-              size->room ? size_text(size->room, has) : "", smaller(route));
+              room_text(size->room, has), smaller(route, size));
     return NULL;
 }
 
-/* No route is possible at all: q is not even; or the smallest one does not fit. */
+/* A route that was asked for and does not exist for this kernel or q. */
+static const fenp_route *impossible(const fenp_route *route, const fenp_form_size *size,
+                                    fen_error *err)
+{
+    const fen_kernel *table = size->kernel.table;
+    char what[TEXT];
+    snprintf(what, sizeof what, "--route %s", route->name);
+    if (fenp_even_order(size->kernel.par.order) == 0)
+        return not_even(what, size->kernel.par.order, table->linear ? "--route features, or " : "",
+                        err);
+    if (route != &fenp_route_features) return too_large(route, size, err);
+    fenp_fail(err, FEN_BAD_CALL,
+              "--kernel %s has features without end, so there is no --route %s: use --route "
+              "packed or low-rank",
+              table->name, route->name);
+    return NULL;
+}
+
+/* No route is possible at all: q is not even; or none fits. */
 static const fenp_route *none(const fenp_form_size *size, fen_error *err)
 {
-    const fenp_route *largest = NULL;
-    char what[TEXT];
-    if (fenp_route_packed.possible(size)) largest = &fenp_route_packed;
-    if (!largest && fenp_route_features.possible(size)) largest = &fenp_route_features;
-    if (largest) return too_large(largest, size, err);
+    char what[TEXT], packed[SHORT], rank[SHORT], has[TEXT];
+    if (fenp_route_packed.possible(size)) {
+        fenp_fail(err, FEN_MEMORY,
+                  "the kernel tensor of %lld rows takes %s, --route low-rank %s%s: raise --memory, "
+                  "or use fewer rows",
+                  (long long)size->n, size_text(fenp_route_packed.bytes(size), packed),
+                  size_text(fenp_route_low_rank.bytes(size), rank), room_text(size->room, has));
+        return NULL;
+    }
+    if (fenp_route_features.possible(size)) return too_large(&fenp_route_features, size, err);
     snprintf(what, sizeof what, "--kernel %s", size->kernel.table->name);
     return not_even(what, size->kernel.par.order, "--kernel linear, or ", err);
 }
@@ -134,7 +151,8 @@ const fenp_route *fenp_pick_route(const char *name, const fenp_form_size *size, 
     for (int i = 0; fenp_routes[i]; i++) {
         const fenp_route *route = fenp_routes[i];
         if (!route->possible(size) || !fits(route, size)) continue;
-        const double work = route->build(size) + SOLVE * route->step(size);
+        double work = route->build(size) + SOLVE * route->step(size);
+        if (route == &fenp_route_low_rank) work *= APPROXIMATE;
         if (!best || work < least) {
             best = route;
             least = work;
