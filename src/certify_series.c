@@ -55,18 +55,29 @@ static double coefficient(const series *s, int64_t m)
 
 /* ---- one degree -------------------------------------------------------------------------- */
 
-typedef struct bucket {
+typedef struct bucket bucket;
+typedef void leaves_function(bucket *b, int64_t from, int64_t run, double orders);
+struct bucket {
     const series *s;
     int64_t mine, seen, degree, split;
     double c;
     double *mono;       /* (degree + 1) x n: x^k of the way down from the root             */
     double *weighed;    /* n                                                               */
-    double *sum;        /* p: s_k of the leaves of one node                                */
+    double *slope;      /* p: what s_k^(q-1) of the leaves of one node come to             */
     double *om;         /* scored x n                                                      */
     long double *value; /* count                                                           */
-} bucket;
+    leaves_function *leaves;
+};
 
-static double dot(const double *a, const double *b, int64_t n)
+/* x^e, e odd */
+static inline double odd_power(double x, int64_t e)
+{
+    double power = x;
+    for (const double square = x * x; e > 1; e -= 2) power *= square;
+    return power;
+}
+
+static inline __attribute__((always_inline)) double dot(const double *a, const double *b, int64_t n)
 {
     double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
@@ -74,9 +85,24 @@ static double dot(const double *a, const double *b, int64_t n)
     return sum;
 }
 
+/* out = sum of slope_j times column j, from .. p - 1, two at a time */
+static inline __attribute__((always_inline)) void combine(const series *s, int64_t from,
+                                                          const double *slope, double *out)
+{
+    int64_t j = from;
+    memset(out, 0, (size_t)s->n * sizeof *out);
+    for (; j + 1 < s->p; j += 2) {
+        const double a = slope[j], b = slope[j + 1];
+        const double *left = s->column + j * s->n, *right = left + s->n;
+        for (int64_t i = 0; i < s->n; i++) out[i] += a * left[i] + b * right[i];
+    }
+    for (int64_t i = 0; j < s->p && i < s->n; i++) out[i] += slope[j] * s->column[j * s->n + i];
+}
+
 /* Leaves that have the node's factors and one column more, from .. p - 1. run: how often column
  * `from` is among the factors; orders: of these. */
-static void add_leaves(bucket *b, int64_t from, int64_t run, double orders)
+static inline __attribute__((always_inline)) void leaves_of(bucket *b, int64_t from, int64_t run,
+                                                            double orders)
 {
     const series *s = b->s;
     const int64_t n = s->n, m = b->degree;
@@ -87,19 +113,43 @@ static void add_leaves(bucket *b, int64_t from, int64_t run, double orders)
         for (int64_t j = from; j < s->p; j++) {
             const double sum = dot(b->weighed, s->column + j * n, n);
             const double many = orders * (double)m / (double)(j == from ? run + 1 : 1);
-            const double slope = b->c * many * pow(sum, (double)(s->q - 1));
-            b->value[k] += (long double)slope * sum;
-            b->sum[j] = slope;
+            b->slope[j] = b->c * many * odd_power(sum, s->q - 1);
+            b->value[k] += (long double)b->slope[j] * sum;
         }
         if (k >= s->scored) continue;
-        memset(b->weighed, 0, (size_t)n * sizeof(double));
-        for (int64_t j = from; j < s->p; j++) {
-            const double slope = b->sum[j], *column = s->column + j * n;
-            for (int64_t i = 0; i < n; i++) b->weighed[i] += slope * column[i];
-        }
+        combine(s, from, b->slope, b->weighed);
         for (int64_t i = 0; i < n; i++) om[i] += node[i] * b->weighed[i];
     }
 }
+
+static void leaves_plain(bucket *b, int64_t from, int64_t run, double orders)
+{
+    leaves_of(b, from, run, orders);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,fma"))) static void leaves_avx512(bucket *b, int64_t from,
+                                                                 int64_t run, double orders)
+{
+    leaves_of(b, from, run, orders);
+}
+
+__attribute__((target("avx2,fma"))) static void leaves_avx2(bucket *b, int64_t from, int64_t run,
+                                                            double orders)
+{
+    leaves_of(b, from, run, orders);
+}
+
+static leaves_function *best_leaves(void)
+{
+    const int fma = __builtin_cpu_supports("fma");
+    if (fma && __builtin_cpu_supports("avx512f")) return leaves_avx512;
+    if (fma && __builtin_cpu_supports("avx2")) return leaves_avx2;
+    return leaves_plain;
+}
+#else
+static leaves_function *best_leaves(void) { return leaves_plain; }
+#endif
 
 static void walk(bucket *b, int64_t depth, int64_t from, int64_t run, double orders)
 {
@@ -109,20 +159,19 @@ static void walk(bucket *b, int64_t depth, int64_t from, int64_t run, double ord
     double *next = b->mono + (depth + 1) * n;
     if (depth == b->split && b->seen++ % BUCKETS != b->mine) return;
     if (depth == b->degree - 1) {
-        add_leaves(b, from, run, orders);
+        b->leaves(b, from, run, orders);
         return;
     }
     for (int64_t j = from; j < s->p; j++) {
         const int64_t times = j == from ? run + 1 : 1;
         const double *column = s->column + j * n;
-        double largest = 0.0;
-#pragma omp simd reduction(max : largest)
+        double size = 0.0;
+#pragma omp simd reduction(+ : size)
         for (int64_t i = 0; i < n; i++) {
             next[i] = node[i] * column[i];
-            largest = fmax(largest, fabs(next[i]));
+            size += fabs(next[i]);
         }
-        if (largest > 0.0)
-            walk(b, depth + 1, j, times, orders * (double)(depth + 1) / (double)times);
+        if (size > 0.0) walk(b, depth + 1, j, times, orders * (double)(depth + 1) / (double)times);
     }
 }
 
@@ -132,7 +181,7 @@ static void add_constant(const series *s, double c, double *value, double *om)
     for (int64_t k = 0; k < s->count; k++) {
         long double sum = 0.0L;
         for (int64_t i = 0; i < s->n; i++) sum += s->v[k * s->n + i];
-        const double slope = c * pow((double)sum, (double)(s->q - 1));
+        const double slope = c * odd_power((double)sum, s->q - 1);
         value[k] += slope * (double)sum;
         for (int64_t i = 0; k < s->scored && i < s->n; i++) om[k * s->n + i] += slope;
     }
@@ -190,8 +239,9 @@ static fen_status add_degree(const series *s, int64_t degree, double c, double *
                                .mono = own,
                                .weighed = own + (degree + 1) * s->n,
                                .om = own + (degree + 2) * s->n,
-                               .sum = own + (degree + 2 + s->scored) * s->n,
-                               .value = values + k * s->count };
+                               .slope = own + (degree + 2 + s->scored) * s->n,
+                               .value = values + k * s->count,
+                               .leaves = best_leaves() };
         for (int64_t i = 0; i < s->n; i++) own[i] = 1.0;
         memset(buckets[k].om, 0, (size_t)(s->scored * s->n) * sizeof(double));
         walk(&buckets[k], 0, 0, 0, 1.0);
