@@ -34,6 +34,7 @@ static double *random_numbers(uint64_t stream, int64_t count, double scale)
     return v;
 }
 
+/* The kernel of the paper is homogeneous: coef0 = 0. */
 static fenp_kernel kernel_of(const char *name, double q)
 {
     const fenp_kernel k = { fenp_find_kernel(name), { .gamma = 0.3, .degree = 2.0, .order = q } };
@@ -196,9 +197,8 @@ static void mirror(double *b, int64_t n)
 }
 
 /* T, om and B of all routes; T = a'om = a'Ba; om = Ba. */
-static void compare(const char *name, double q, int64_t n, int64_t p)
+static void compare_kernel(fenp_kernel k, int64_t n, int64_t p)
 {
-    const fenp_kernel k = kernel_of(name, q);
     double *x = random_numbers(4, n * p, 0.6), *a = random_numbers(5, n, 1.0);
     double *om = doubles(2 * n), *b = doubles(2 * n * n), value[2];
     for (int r = 0; r < 2; r++) {
@@ -223,6 +223,43 @@ static void compare(const char *name, double q, int64_t n, int64_t p)
     free(a);
     free(om);
     free(b);
+}
+
+static void compare(const char *name, double q, int64_t n, int64_t p)
+{
+    compare_kernel(kernel_of(name, q), n, p);
+}
+
+/* What low rank leaves out. */
+static void near(const fenp_kernel *k, int64_t n, int64_t p)
+{
+    const double bound = 1e-6; /* of tolerance 1e-12: 4e-8 at solutions, see low_rank.c */
+    double *x = random_numbers(22, n * p, 0.6), *a = random_numbers(23, n, 1.0);
+    double *om = doubles(2 * n), *b = doubles(2 * n * n), value[2];
+    const fenp_route *const routes[] = { &fenp_route_packed, &fenp_route_low_rank };
+    for (int r = 0; r < 2; r++) {
+        opened o = open_form(routes[r], k, (fen_view){ x, n, p, p });
+        value[r] = routes[r]->scores(&o.form, a, om + r * n);
+        routes[r]->curvature(&o.form, a, b + r * n * n);
+        fenp_arena_close(&o.arena);
+    }
+    assert_true(fabs(value[1] - value[0]) <= bound * value[0]);
+    assert_true(apart(om, om + n, n) <= bound);
+    assert_true(apart(b, b + n * n, n * n) <= bound);
+    free(x);
+    free(a);
+    free(om);
+    free(b);
+}
+
+static void test_low_rank_agrees(void **state)
+{
+    (void)state;
+    for (int name = 0; name < NAMES; name++)
+        for (double q = 2.0; q <= 6.0; q += 2.0) {
+            const fenp_kernel k = kernel_of(names[name], q);
+            near(&k, q > 4.0 ? 9 : 20, 5);
+        }
 }
 
 static void test_routes_agree(void **state)
@@ -595,7 +632,7 @@ static void test_table(void **state)
         assert_ptr_equal(fenp_find_route(fenp_routes[count]->name), fenp_routes[count]);
         assert_true(fenp_routes[count]->help[0] != '\0');
     }
-    assert_true(count >= 2);
+    assert_int_equal(count, 3);
     assert_null(fenp_find_route("auto"));
 }
 
@@ -624,6 +661,10 @@ static void test_choice(void **state)
     assert_ptr_equal(fenp_pick_route("auto", &size, NULL), &fenp_route_features);
     size = size_of("tensor-polynomial", 4.0, 30, 1000, 0); /* 500500 features, 40920 entries */
     assert_ptr_equal(fenp_pick_route("auto", &size, NULL), &fenp_route_packed);
+    size = size_of("tensor-exponential", 4.0, 90, 8, 0);
+    assert_ptr_equal(fenp_pick_route("auto", &size, NULL), &fenp_route_packed);
+    size = size_of("tensor-exponential", 4.0, 1000, 8, 4000000000); /* 336 GB packed */
+    assert_ptr_equal(fenp_pick_route("auto", &size, NULL), &fenp_route_low_rank);
     size = size_of("tensor-polynomial", 4.0, 300, 8, 0); /* 36 features */
     assert_ptr_equal(fenp_pick_route("auto", &size, NULL), &fenp_route_features);
 }
@@ -643,11 +684,15 @@ static void test_refusals(void **state)
     refused("packed", size_of("tensor-exponential", 4.0, 600, 10, 8000000000), FEN_MEMORY, "8 GB",
             "--memory");
     refused("packed", size_of("tensor-exponential", 8.0, 1000000, 10, 0), FEN_MEMORY,
-            "more than any machine has", "low-rank");
+            "more than any machine has", "fewer rows");
     refused("features", size_of("tensor-polynomial", 4.0, 1000, 100000, 0), FEN_MEMORY,
             "more than any machine has", "low-rank");
     refused("auto", size_of("tensor-exponential", 4.0, 600, 10, 1000), FEN_MEMORY, "43.7 GB",
-            "low-rank");
+            "fewer rows");
+    refused("low-rank", size_of("tensor-exponential", 4.0, 600, 10, 1000), FEN_MEMORY, "low-rank",
+            "fewer rows");
+    refused("low-rank", size_of("linear", 5.0, 10, 3, 0), FEN_BAD_CALL, "q is 5",
+            "--route features");
     refused("auto", size_of("linear", 3.0, 600, 10, 1000), FEN_MEMORY, "features", "kB");
 }
 
@@ -663,15 +708,25 @@ static void test_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definition),   cmocka_unit_test(test_repeated_rows_and_zeros),
-        cmocka_unit_test(test_routes_agree), cmocka_unit_test(test_derivatives),
-        cmocka_unit_test(test_root),         cmocka_unit_test(test_real_orders),
-        cmocka_unit_test(test_overflow),     cmocka_unit_test(test_powers),
-        cmocka_unit_test(test_threads),      cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_members),      cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_even_orders),  cmocka_unit_test(test_table),
-        cmocka_unit_test(test_choice),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_repeated_rows_and_zeros),
+        cmocka_unit_test(test_routes_agree),
+        cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_root),
+        cmocka_unit_test(test_real_orders),
+        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_powers),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_even_orders),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_size),
+
+        cmocka_unit_test(test_low_rank_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
