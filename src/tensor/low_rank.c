@@ -11,8 +11,8 @@
  *   form has one caller at a time.
  * Accuracy: the form is that of a kernel smaller by E, 0 <= diag E <= tolerance times the largest
  *   kernel value. At solutions (concrete, exponential kernel, n = 100 .. 500, q = 4) T is then too
- *   small by 4e4 tolerance of the objective: 1e-11 keeps it below 1e-6, and few rows can have
- *   1e-12. The roundings of single precision come to 1e-9 of the objective; with all columns in
+ *   small by 4e4 tolerance of the objective: 1e-11 keeps it below 1e-6, and fewer rows can have
+ *   1e-12 (4e-8) or 1e-14 (1e-9, where rounding sets the limit). The roundings of single precision come to 1e-9 of the objective; with all columns in
  *   single precision they would be 1e-6.
  * Cost: opening about 3 M r^2 flops; V: 4 r M bytes of memory traffic. */
 #include <math.h>
@@ -26,13 +26,18 @@
 
 enum {
     WIDE = 128,
+    VERY_FEW_POINTS = 10000,
     FEW_POINTS = 50000,
     MOST = 1536, /* columns: 3.3 GB for 1000 rows of q = 4 */
     MOST_OF_FEW = 3072,
     LEAST = 32, /* columns below which it is not worth while, however little room there is */
     USUAL = 900 /* for the planner, where the rank shows at the end alone */
 };
-static const double TOLERANCE = 1e-11, TOLERANCE_OF_FEW = 1e-12;
+
+static double tolerance_for(int64_t points)
+{
+    return points <= VERY_FEW_POINTS ? 1e-14 : points <= FEW_POINTS ? 1e-12 : 1e-11;
+}
 
 typedef struct low_rank {
     int64_t points, rank;
@@ -186,7 +191,7 @@ static low_rank *new_low_rank(fenp_arena *arena, const fenp_form_size *size, int
 static fen_status open_form(fenp_arena *arena, const fenp_form_size *size, fen_view x,
                             fenp_form *out, const fenp_task *task, fen_error *err)
 {
-    const double tolerance = points_of(size) <= FEW_POINTS ? TOLERANCE_OF_FEW : TOLERANCE;
+    const double tolerance = tolerance_for(points_of(size));
     const fenp_task finding = fenp_task_part(task, "pivots", 0.0, 0.7);
     const fenp_task filling = fenp_task_part(task, "low-rank factor", 0.7, 1.0);
     fenp_pivots pivots;
@@ -235,7 +240,7 @@ static void curvature(const fenp_form *form, const double *a, double *b)
 {
     low_rank *f = form->own;
     const int n = (int)form->size.n, r = (int)f->rank;
-    memset(b, 0, (size_t)n * (size_t)n * sizeof *b);
+    for (int64_t j = 0; j < n && r == 0; j++) memset(b + j * n + j, 0, (size_t)(n - j) * sizeof *b);
     if (r == 0 || n == 0) return;
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, r, 1.0, root_at(f, n, a), n, 0.0, b, n);
 }
