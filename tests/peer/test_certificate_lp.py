@@ -242,6 +242,56 @@ class Certificate(Rows):
         return u
 
 
+class Wide(PeerTest):
+    """So many columns that there is no list of features: sums over all pairs of pairs of rows, and
+    predictions by pivots."""
+
+    def setUp(self):
+        super().setUp()
+        random = numpy.random.default_rng(3)
+        self.x = random.uniform(-1, 1, (20, 60))
+        self.y = self.x[:, 0] + self.x[:, 1] * self.x[:, 2] + 0.1 * random.standard_normal(20)
+        self.save("wide.csv", [self.x, self.y])
+        self.said = self.fit("wide.csv", "--penalty", "lp:4/3", "--kernel", "tensor-exponential",
+                             "--scale", "none", *GIVEN)
+
+    def test_numpy_agrees(self):
+        metadata, arrays = self.model()
+        lam, p = float(metadata["lambda"]), float(metadata["power"])
+        u, b = arrays["dual"][0], arrays["offset"][0]
+        pairs = (self.x[:, None, :] * self.x[None, :, :]).reshape(-1, 60)
+        gram = numpy.exp(float(metadata["gamma"]) * pairs @ pairs.T)
+
+        def form(a):
+            """T and om."""
+            product = gram @ numpy.outer(a, a).ravel()
+            return numpy.outer(a, a).ravel() @ product, product.reshape(20, 20) @ a
+
+        value, f = form(arrays["coef_scale"][0] * u)
+        primal = numpy.mean((self.y - f - b) ** 2) + lam * value
+        u = u - u.mean()
+        z = 20 * u
+        dual = (numpy.mean(z * self.y - z ** 2 / 4)
+                - lam * (p - 1) * form(u)[0] / (lam * p) ** (p / (p - 1)))
+        stored = dict(zip(KEYS, arrays["certificate"][0]))
+        self.assertAlmostEqual(stored["primal"], primal, delta=1e-9 * primal)
+        self.assertAlmostEqual(stored["dual"], dual, delta=1e-8 * primal)
+        self.assertAlmostEqual(stored["norm"], value ** (1 / p), delta=1e-8 * stored["norm"])
+        self.assertIn("pivots", arrays)
+        off = abs(self.predict("wide.csv") - f - b).max()
+        self.assertLessEqual(off, 1.01 * self.said["prediction_error"] + 1e-9 * abs(f).max())
+
+    def test_pivots(self):
+        metadata, arrays = self.model()
+        self.assertEqual(self.code_of("verify", "m.fen", "wide.csv"), 0)
+        for key in ("pivots", "pivot_weights"):
+            changed = arrays[key].copy()
+            changed[0, 0] = changed[0, 0] + 1 if key == "pivots" else changed[0, 0] * 1.001 + 1e-3
+            write_model(self.path("changed.fen"), metadata, {**arrays, key: changed})
+            with self.subTest(array=key):
+                self.assertIn(self.code_of("verify", "changed.fen", "wide.csv"), (1, 3))
+
+
 class Mutation(Rows):
     """Zeros become 1e-3, everything else grows by a thousandth."""
 
