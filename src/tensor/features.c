@@ -64,13 +64,18 @@ int64_t fenp_feature_members(const fenp_kernel *kernel, int64_t p, int64_t k, in
 typedef struct row {
     const double *x;
     int64_t p, degree;
-    double exponent;    /* 1/q                    */
-    double root[ROOTS]; /* small numbers, to the 1/q */
+    double exponent;                    /* 1/q                                      */
+    double root[ROOTS], inverse[ROOTS]; /* of small numbers: to the 1/q and the -1/q */
 } row;
 
 static double root_of(const row *r, int64_t number)
 {
     return number < ROOTS ? r->root[number] : pow((double)number, r->exponent);
+}
+
+static double inverse_root(const row *r, int64_t number)
+{
+    return number < ROOTS ? r->inverse[number] : pow((double)number, -r->exponent);
 }
 
 /* All that begin with `taken` members, the last of them `from`, which stands `equal` times;
@@ -81,12 +86,12 @@ static double *grow(const row *r, double value, int64_t taken, int64_t from, int
     const double step = value * root_of(r, taken + 1);
     if (taken + 1 == r->degree) {
         for (int64_t j = from; j < r->p; j++) out[j - from] = step * r->x[j];
-        out[0] /= root_of(r, equal + 1);
+        out[0] *= inverse_root(r, equal + 1);
         return out + (r->p - from);
     }
     for (int64_t j = from; j < r->p; j++) {
         const int64_t same = j == from ? equal + 1 : 1;
-        out = grow(r, step * r->x[j] / root_of(r, same), taken + 1, j, same, out);
+        out = grow(r, step * r->x[j] * inverse_root(r, same), taken + 1, j, same, out);
     }
     return out;
 }
@@ -110,7 +115,10 @@ void fenp_features_of(const fenp_kernel *kernel, fen_view x, double *out)
 {
     const int64_t count = fenp_feature_count(kernel, x.cols);
     row first = { .p = x.cols, .exponent = 1.0 / kernel->par.order };
-    for (int k = 0; k < ROOTS; k++) first.root[k] = pow((double)k, first.exponent);
+    for (int k = 1; k < ROOTS; k++) {
+        first.root[k] = pow((double)k, first.exponent);
+        first.inverse[k] = pow((double)k, -first.exponent);
+    }
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < x.rows; i++) {
         row r = first;
@@ -124,40 +132,44 @@ void fenp_features_of(const fenp_kernel *kernel, fen_view x, double *out)
 
 /* ---- weights ----------------------------------------------------------------------------- */
 
-/* sum += a'Phi of some rows; BLAS is asked for no more than an int of features at once */
-static void add_rows(const double *phi, int64_t rows, int64_t stride, int64_t count,
-                     const double *a, double *sum)
+/* sum += Phi'a of some rows */
+static void add_rows(fen_view phi, const double *a, double *sum)
 {
-    enum { AT_ONCE = 1 << 24 };
-    for (int64_t k = 0; k < count; k += AT_ONCE) {
-        const int64_t some = count - k < AT_ONCE ? count - k : AT_ONCE;
-        for (int64_t i = 0; i < rows; i++)
-            if (a[i] != 0.0) cblas_daxpy((int)some, a[i], phi + i * stride + k, 1, sum + k, 1);
+    if (phi.rows > 0 && phi.cols > 0)
+        cblas_dgemv(CblasRowMajor, CblasTrans, (int)phi.rows, (int)phi.cols, 1.0, phi.at,
+                    (int)phi.stride, a, 1, 1.0, sum, 1);
+}
+
+/* The features of some rows at a time. */
+static fen_status add_expanded(const fenp_kernel *kernel, fen_view x, int64_t count,
+                               const double *a, double *sum, fen_error *err)
+{
+    const int64_t some = count < BLOCK_DOUBLES ? BLOCK_DOUBLES / (count + 1) + 1 : 1;
+    double *phi = fenp_new(some * count, sizeof *phi);
+    if (!phi) return fenp_no_memory(err, fenp_bytes(some, count, sizeof *phi), "features");
+    for (int64_t i = 0; i < x.rows; i += some) {
+        const int64_t rows = x.rows - i < some ? x.rows - i : some;
+        fenp_features_of(kernel, (fen_view){ x.at + i * x.stride, rows, x.cols, x.stride }, phi);
+        add_rows((fen_view){ phi, rows, count, count }, a + i, sum);
     }
+    free(phi);
+    return FEN_OK;
 }
 
 fen_status fenp_feature_weights(const fenp_kernel *kernel, fen_view x, const double *a,
                                 double *weights, fen_error *err)
 {
     const int64_t count = fenp_feature_count(kernel, x.cols);
-    if (count == INT64_MAX)
-        return fenp_fail(err, FEN_BAD_CALL, "--kernel %s has features without end",
-                         kernel->table->name);
+    fen_status status = FEN_OK;
+    if (count > INT_MAX || x.stride > INT_MAX)
+        return fenp_fail(err, FEN_BAD_CALL, "--kernel %s has %s", kernel->table->name,
+                         count == INT64_MAX ? "features without end"
+                                            : "too many features for BLAS");
     memset(weights, 0, (size_t)count * sizeof *weights);
-    if (kernel->table->linear) {
-        add_rows(x.at, x.rows, x.stride, count, a, weights);
-    } else {
-        const int64_t some = count < BLOCK_DOUBLES ? BLOCK_DOUBLES / (count + 1) + 1 : 1;
-        double *phi = fenp_new(some * count, sizeof *phi);
-        if (!phi) return fenp_no_memory(err, fenp_bytes(some, count, sizeof *phi), "features");
-        for (int64_t i = 0; i < x.rows; i += some) {
-            const int64_t rows = x.rows - i < some ? x.rows - i : some;
-            const fen_view block = { x.at + i * x.stride, rows, x.cols, x.stride };
-            fenp_features_of(kernel, block, phi);
-            add_rows(phi, rows, count, count, a + i, weights);
-        }
-        free(phi);
-    }
+    if (kernel->table->linear)
+        add_rows(x, a, weights);
+    else
+        status = add_expanded(kernel, x, count, a, weights, err);
     fenp_dual_map(weights, count, kernel->par.order);
-    return FEN_OK;
+    return status;
 }

@@ -29,8 +29,6 @@
 
 enum { SLICES = 16, FEW = 1 << 14 };
 
-static inline int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* ---- loops ------------------------------------------------------------------------------- */
 
 enum { LANES = 4 };
