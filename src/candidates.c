@@ -13,7 +13,8 @@
  * Other powers than 2: the lambdas that shrink a function of the size of the targets as much:
  * lambda (2/m) N^(2-m) of power m does to a function of norm N what lambda of power 2 does;
  * N is that of the (geometric mean of the) targets: s / sqrt(kappa).
- * Penalty lp: of that power, with kappa^(2/q) of story_lp.c for kappa, also for the square loss. */
+ * Penalty lp: of that power, with kappa^(2/q) of story_lp.c for kappa, also for the square loss:
+ * 20 values from 1e-8 on. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@
 #include "story_lp.h"
 
 enum { SQUARE_GAMMAS = 10, LOW_STEP = -6, OTHER_LOW_STEP = -4 };
-enum { DECADES = 7, SMOOTH_DECADES = 9 }; /* of lambda */
+enum { DECADES = 7, SMOOTH_DECADES = 9, LP_DECADES = 8 }; /* of lambda */
 
 /* ---- gamma -------------------------------------------------------------------------- */
 
@@ -124,7 +125,9 @@ void fenp_list_lambdas(const fen_options *o, const fenp_output *outputs, const f
             log_steepness += log(steepness(loss, outputs[t].par, size)) / (double)all->targets;
     }
     u.steepness = square ? 0.0 : exp(log_steepness);
-    u.decades = loss->smoothness > 0.0 && loss->labels == FEN_NUMBERS ? SMOOTH_DECADES : DECADES;
+    u.decades = lp                                                      ? LP_DECADES
+                : loss->smoothness > 0.0 && loss->labels == FEN_NUMBERS ? SMOOTH_DECADES
+                                                                        : DECADES;
     fenp_lambdas_by_units(o, &u, wanted, power, lambdas);
 }
 

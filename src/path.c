@@ -19,6 +19,7 @@
 #include "base/registry.h"
 #include "base/threads.h"
 #include "path.h"
+#include "story_lp.h"
 
 enum { JSON_VALUE_BYTES = 128 }; /* of one number, as Jansson holds it and as text */
 enum { LAST_POWER = 29 };        /* in tenths */
@@ -69,8 +70,9 @@ static int list_lambdas(const fenp_path *h, double chosen, double power, double 
     const fen_values *v = &h->o.lambda;
     lambdas[0] = chosen;
     if (v->choice == FEN_AUTO && h->over_power) return 1;
-    const int automatic = h->strategy.refits ? FENP_AUTO_LAMBDAS_OTHER : FENP_AUTO_LAMBDAS;
-    const int count = v->choice == FEN_GIVEN ? v->count : v->choice == FEN_AUTO ? automatic : 1;
+    const int count = v->choice == FEN_GIVEN  ? v->count
+                      : v->choice == FEN_AUTO ? fenp_auto_lambdas(&h->strategy)
+                                              : 1;
     fenp_list_lambdas(&h->o, h->outputs, &h->kernel, h->sample, count, power, lambdas);
     return count;
 }

@@ -4,7 +4,7 @@
  *   outputs    the problems that targets, classes and parameters of the loss make
  *   power      auto: for losses other than square those of 1 and more
  *   kernel     auto: gaussian, but linear with lp and penalties on coefficients
- *   degree     auto: 3, of tensor-polynomial 2
+ *   degree     auto: 3, of tensor-polynomial 2; coef0 1 and 0
  *   select     auto: leave-one-out where it has a closed form (square loss, but not lp) or rows
  *              are few, else 5 folds; with penalties on coefficients 10
  *   lambda     in our own unit, W = sum of the weights as written:
@@ -227,9 +227,11 @@ static void settle_choices(fen_options *o, const fen_loss *loss, int64_t rows)
     static const fen_values convex = { FEN_GIVEN, 4, { 1.0, 1.5, 2.0, 3.0 } };
     const int linear = fenp_on_coefficients(o);
     const int closed = fenp_is_square(loss) && !linear && !(fenp_exponent_of(o) > 0.0);
+    const int tensor = fenp_kernel_of(o)->basis == FEN_TENSOR;
     o->loss = loss->name;
     o->kernel = fenp_kernel_of(o)->name;
-    if (o->degree < 0) o->degree = fenp_kernel_of(o)->basis == FEN_TENSOR ? 2 : 3;
+    if (o->degree < 0) o->degree = tensor ? 2 : 3;
+    if (o->coef0 < 0.0) o->coef0 = tensor ? 0.0 : 1.0;
     if (strcmp(o->select, "auto") == 0)
         o->select = closed || rows < FEW ? "loo" : linear ? "kfold:10" : "kfold:5";
     if (!fenp_is_square(loss) && o->power.choice == FEN_AUTO)

@@ -3,6 +3,16 @@
 #define FENP_STORY_LP_H
 #include "story.h"
 
+/* Lambdas to be tried where none are given: refits are cheap, and exponents below 2 ask for finer
+ * steps. */
+enum { FENP_AUTO_LAMBDAS_LP = 20 };
+static inline int fenp_auto_lambdas(const fenp_strategy *s)
+{
+    return s->solver->lp ? FENP_AUTO_LAMBDAS_LP
+           : s->refits   ? FENP_AUTO_LAMBDAS_OTHER
+                         : FENP_AUTO_LAMBDAS;
+}
+
 /* The kernel of settled options, gamma still 0; order > 0: that of --penalty lp. */
 fenp_kernel fenp_kernel_asked(const fen_options *o, const fen_kernel *table);
 /* Sets o->power to P, and to 2h / (2h - 1) where P was written as that. FEN_BAD_CALL: a tensor

@@ -176,10 +176,9 @@ static void list_points(const fen_options *o, const fen_kernel *kernel, const fe
 {
     const int only_a_unit = strcmp(loss->name, "tube") == 0 || (o->nu > 0 && loss->price < 0);
     const int gammas = s->refits ? REFIT_GAMMAS : AUTO_GAMMAS;
-    const int lambdas = s->refits ? FENP_AUTO_LAMBDAS_OTHER : FENP_AUTO_LAMBDAS;
     const int many = searching && !is_one_class(o) && kernel->basis != FEN_TENSOR;
     s->gammas = kernel->uses_gamma ? points(&o->gamma, many ? gammas : 1) : 1;
-    s->lambdas = points(&o->lambda, searching && !only_a_unit ? lambdas : 1);
+    s->lambdas = points(&o->lambda, searching && !only_a_unit ? fenp_auto_lambdas(s) : 1);
 }
 
 double fenp_solving_flops(const fenp_strategy *s, const fen_options *o, const fenp_size *size)

@@ -104,7 +104,7 @@ typedef struct fen_options {                  /* strings are borrowed, not copie
     fen_values  gamma;           /* width of the kernel; rule: mean                   */
     int32_t     degree;          /* polynomial: (gamma x.z + coef0)^degree; -1: 3, of
                                     tensor-polynomial 2                               */
-    double      coef0;
+    double      coef0;           /* below 0: 1, of tensor-polynomial 0                */
     fen_values  lambda;          /* weight of the penalty, > 0; rule: 1/n             */
     fen_values  power;           /* of the norm in the penalty; 2: ridge              */
     double      smoothness;      /* s > d/2 sets lambda and power untuned; 0: not given */

@@ -72,8 +72,9 @@ static const fenp_option table[] = {
     { { "degree", "NUMBER", "auto", LEARN,
         "polynomial kernel: (gamma x.z + coef0)^degree; auto: 3, of tensor-polynomial 2" },
       &fenp_int32_type, AT(degree), 1, 20, "auto", -1, NULL, 0 },
-    { { "coef0", "NUMBER", "1", LEARN, "polynomial kernel: the constant" },
-      &fenp_real_type, AT(coef0), 0, FENP_NO_LIMIT, NULL, 0, NULL, 0 },
+    { { "coef0", "NUMBER", "auto", LEARN,
+        "polynomial kernel: the constant; auto: 1, of tensor-polynomial 0" },
+      &fenp_real_type, AT(coef0), 0, FENP_NO_LIMIT, "auto", -1, NULL, 0 },
     { { "penalty", "NAME[:VALUE]", "rkhs", LEARN,
         "what lambda weighs: rkhs (the norm of the function to the power), lp:P (the weights of "
         "features to the P, 1 < P <= 2, such as 4/3), or the coefficients of "

@@ -15,15 +15,15 @@ COMMANDS = ("fit", "predict", "select", "path", "verify", "plan", "generate", "c
 LEARN = {"target", "weights", "task", "format", "index-base", "missing", "text", "loss", "nu",
          "multiclass", "class-weights", "kernel", "gamma", "degree", "coef0", "penalty",
          "feature-weights", "nonnegative", "lambda", "power", "as", "no-bias", "scale", "select",
-         "engine", "tolerance", "seed", "threads", "memory"}
+         "engine", "route", "tolerance", "seed", "threads", "memory"}
 ONE = LEARN | {"smoothness"}                # what ends in one setting
-SWITCHES = {"no-bias", "nonnegative", "probability", "scores"}
+SWITCHES = {"no-bias", "nonnegative", "probability", "scores", "features"}
 READ = {"format", "index-base", "missing", "text"}
 OPTIONS = {
     "fit": ONE | {"probability", "approx", "time-limit", "output"}, "select": ONE | {"time-limit", "output"},
     "path": LEARN | {"over", "plot", "time-limit", "output"},
     "plan": ONE | {"probability", "approx"}, "predict": READ | {"threads", "scores", "output"},
-    "verify": READ | {"threads", "tolerance"}, "convert": READ, "info": set(),
+    "verify": READ | {"threads", "tolerance"}, "convert": READ, "info": {"features"},
     "generate": {"seed", "rows", "noise", "output"},
 }
 

@@ -303,10 +303,9 @@ static void json_does_not_follow_the_locale(void **state)
 static void lists_end_and_explain(void **state)
 {
     (void)state;
-    static const char *const kinds[][2] = { { "loss", "square" },
-                                            { "kernel", "gaussian" },
-                                            { "format", "csv" },
-                                            { "engine", "cholesky" },
+    static const char *const kinds[][2] = { { "loss", "square" },       { "kernel", "gaussian" },
+                                            { "format", "csv" },        { "engine", "cholesky" },
+                                            { "penalty", "lp" },        { "route", "packed" },
                                             { "generator", "friedman" } };
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         int found = 0;

@@ -29,19 +29,45 @@ static void names(void **state)
 {
     (void)state;
     for (int i = 0; fenp_penalties[i]; i++) {
-        assert_ptr_equal(accepted(fenp_penalties[i]->name).penalty, fenp_penalties[i]);
+        const int lp = strcmp(fenp_penalties[i]->name, "lp") == 0; /* which needs its exponent */
+        assert_ptr_equal(accepted(lp ? "lp:4/3" : fenp_penalties[i]->name).penalty,
+                         fenp_penalties[i]);
         assert_string_equal(fen_list("penalty", i, NULL), fenp_penalties[i]->name);
     }
     refused("elastc:0.5", "--penalty \"elastc:0.5\" is unknown; did you mean elastic?");
     refused("lasso", "--penalty \"lasso\" is unknown; did you mean l1?");
     refused("ridge", "--penalty \"ridge\" is unknown; did you mean rkhs?");
     refused("group-lasso", "--penalty \"group-lasso\" is unknown; did you mean group?");
-    refused("", "--penalty \"\" is unknown; it may be rkhs, none, l1, elastic, group");
+    refused("", "--penalty \"\" is unknown; it may be rkhs, none, l1, elastic, group, lp");
     char longest[400];
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = '\0';
     fenp_penalty_choice choice;
     assert_int_equal(fenp_parse_penalty(longest, &choice, NULL), FEN_BAD_CALL);
+}
+
+static void exponents(void **state)
+{
+    (void)state;
+    assert_true(accepted("lp:4/3").par == 4.0 / 3);
+    assert_true(accepted("lp:2").par == 2.0);
+    assert_true(accepted("lp:1.01").par == 1.01);
+    static const char missing[] =
+        "--penalty lp needs its exponent: lp:P with P above 1 and at most "
+        "2, such as lp:4/3";
+    refused("lp", missing);
+    refused("lp:", missing);
+    refused("lp:1", "--penalty lp:1: P must be a number above 1 and at most 2; for sparse weights "
+                    "use --penalty l1");
+    refused("lp:2.5", "--penalty lp:2.5: P must be a number above 1 and at most 2; of 2 it is a "
+                      "ridge penalty");
+    refused("lp:two", "--penalty lp:two: P must be a number above 1 and at most 2, such as lp:4/3");
+    refused("lp:nan", "--penalty lp:nan: P must be a number above 1 and at most 2, such as lp:4/3");
+    fen_options o = fen_options_default();
+    assert_true(fenp_exponent_of(&o) == 0.0);
+    o.penalty = "lp:6/5";
+    assert_true(fenp_exponent_of(&o) == 1.2 && !fenp_on_coefficients(&o));
+    assert_string_equal(fenp_kernel_of(&o)->name, "linear");
 }
 
 static void values(void **state)
@@ -158,6 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
+        cmocka_unit_test(exponents),
         cmocka_unit_test(values),
         cmocka_unit_test(kernels),
         cmocka_unit_test(what_does_not_go_together),
