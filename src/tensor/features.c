@@ -4,12 +4,14 @@
  *
  * of a linear kernel x itself. Degrees ascend; within a degree multisets of columns in the order
  * of fenp_multisets.
- * Method: a multiset grows by one column at a time. The s-th member, equal to e - 1 before it,
- *   multiplies |k|!/(k_1! ...) by s/e: all features with the same members but the last are
- *   one multiple of a stretch of x, only the first of them (e > 1) has another factor.
- * Special cases: no columns: no features but a constant one, where the series has one.
- * Accuracy: 3 roundings for each member.
- * Cost: one multiplication and one store for each feature. */
+ * Method: the multisets of m columns of which i is the smallest are i and the multisets of m - 1
+ *   columns none of which is smaller: the end of the list of degree m - 1 times x_i. |k|!/(k_1! ..)
+ *   is multiplied by m/(c+1), c: how often i is there already, which is the same for stretches of
+ *   the list. All lists end where the row of features ends, each in the place of the one before.
+ * Special cases: no columns: no features but a constant one, where the series has one. A series of
+ *   more than 254 terms counts as one without end.
+ * Accuracy: 4 roundings for each member.
+ * Cost: one multiplication and one store for each feature, and as much for those of lower degree. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@
 #include "tensor/form.h"
 #include "tensor/pivots.h"
 
-enum { ROOTS = 32, BLOCK_DOUBLES = 1 << 20 };
+enum { DEGREES = 256, BLOCK_DOUBLES = 1 << 20 };
 
 static double coefficient(const fenp_kernel *kernel, int64_t m)
 {
@@ -34,7 +36,7 @@ int64_t fenp_feature_count(const fenp_kernel *kernel, int64_t p)
 {
     if (kernel->table->linear) return p;
     const int64_t last = kernel->table->last(&kernel->par);
-    if (last < 0) return INT64_MAX;
+    if (last < 0 || last >= DEGREES - 1) return INT64_MAX;
     int64_t total = 0;
     for (int64_t m = 0; m <= last; m++) {
         if (coefficient(kernel, m) == 0.0) continue;
@@ -60,73 +62,70 @@ int64_t fenp_feature_members(const fenp_kernel *kernel, int64_t p, int64_t k, in
 
 /* ---- what they are ----------------------------------------------------------------------- */
 
-/* The features of degree `degree` of one row. */
-typedef struct row {
-    const double *x;
-    int64_t p, degree;
-    double exponent;                    /* 1/q                                      */
-    double root[ROOTS], inverse[ROOTS]; /* of small numbers: to the 1/q and the -1/q */
-} row;
+/* What the features of all rows have in common. */
+typedef struct expansion {
+    const fenp_kernel *kernel;
+    int64_t p, count, last;
+    double root[DEGREES], inverse[DEGREES]; /* of 1, 2, ..: to the 1/q and to the -1/q */
+    double scale[DEGREES];                  /* series(m)^(1/q)                          */
+} expansion;
 
-static double root_of(const row *r, int64_t number)
+static void expansion_open(expansion *e, const fenp_kernel *kernel, int64_t p)
 {
-    return number < ROOTS ? r->root[number] : pow((double)number, r->exponent);
-}
-
-static double inverse_root(const row *r, int64_t number)
-{
-    return number < ROOTS ? r->inverse[number] : pow((double)number, -r->exponent);
-}
-
-/* All that begin with `taken` members, the last of them `from`, which stands `equal` times;
- * value: what these come to. Where they end in out. */
-static double *grow(const row *r, double value, int64_t taken, int64_t from, int64_t equal,
-                    double *out)
-{
-    const double step = value * root_of(r, taken + 1);
-    if (taken + 1 == r->degree) {
-        for (int64_t j = from; j < r->p; j++) out[j - from] = step * r->x[j];
-        out[0] *= inverse_root(r, equal + 1);
-        return out + (r->p - from);
+    const double exponent = 1.0 / kernel->par.order;
+    *e = (expansion){ .kernel = kernel, .p = p, .count = fenp_feature_count(kernel, p) };
+    e->last = kernel->table->last(&kernel->par);
+    for (int64_t m = 0; m <= e->last; m++) {
+        e->scale[m] = pow(coefficient(kernel, m), exponent);
+        e->root[m] = pow((double)m, exponent);
+        e->inverse[m] = pow((double)m, -exponent);
     }
-    for (int64_t j = from; j < r->p; j++) {
-        const int64_t same = j == from ? equal + 1 : 1;
-        out = grow(r, step * r->x[j] * inverse_root(r, same), taken + 1, j, same, out);
-    }
-    return out;
 }
 
-static void features_of_row(const fenp_kernel *kernel, row *r, double *out)
+/* The list of degree m, which ends at `end`, out of that of degree m - 1, which ends there too. What
+ * column i makes of the multisets that have no smaller member is never behind them. */
+static void raise_degree(const expansion *e, const double *x, int64_t m, double scale, double *end)
 {
-    const int64_t last = kernel->table->last(&kernel->par);
-    for (int64_t m = 0; m <= last; m++) {
-        const double series = coefficient(kernel, m);
-        if (series == 0.0) continue;
-        const double value = pow(series, r->exponent);
-        r->degree = m;
-        if (m == 0)
-            *out++ = value;
-        else if (r->p > 0)
-            out = grow(r, value, 0, 0, 0, out);
+    int64_t sets[DEGREES]; /* multisets of 0, 1, .. columns, i the smallest */
+    for (int64_t k = 0; k <= m; k++) sets[k] = fenp_multisets(e->p, k);
+    for (int64_t i = 0; i < e->p; i++) {
+        const double *from = end - sets[m - 1];
+        double *to = end - sets[m];
+        for (int64_t c = m - 1; c >= 0; c--) { /* those that hold i already c times */
+            const double factor = x[i] * scale * e->root[m] * e->inverse[c + 1];
+            const int64_t first = c < m - 1 ? sets[m - 2 - c] : 0, behind = sets[m - 1 - c];
+#pragma omp simd
+            for (int64_t k = first; k < behind; k++) to[k] = factor * from[k];
+        }
+        for (int64_t k = m; k > 0; k--) sets[k] -= sets[k - 1];
+    }
+}
+
+static void features_of_row(const expansion *e, const double *x, double *out)
+{
+    double *end = out + e->count;
+    if (e->count == 0) return;
+    end[-1] = 1.0;
+    for (int64_t m = 0; m <= e->last; m++) {
+        if (m > 0) raise_degree(e, x, m, m == e->last ? e->scale[m] : 1.0, end);
+        if (e->scale[m] == 0.0 || (m == e->last && m > 0)) continue;
+        const int64_t size = fenp_multisets(e->p, m);
+        for (int64_t k = 0; k < size; k++) out[k] = e->scale[m] * end[k - size];
+        out += size;
     }
 }
 
 void fenp_features_of(const fenp_kernel *kernel, fen_view x, double *out)
 {
-    const int64_t count = fenp_feature_count(kernel, x.cols);
-    row first = { .p = x.cols, .exponent = 1.0 / kernel->par.order };
-    for (int k = 1; k < ROOTS; k++) {
-        first.root[k] = pow((double)k, first.exponent);
-        first.inverse[k] = pow((double)k, -first.exponent);
-    }
+    expansion e = { .count = x.cols };
+    if (!kernel->table->linear) expansion_open(&e, kernel, x.cols);
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < x.rows; i++) {
-        row r = first;
-        r.x = x.at + i * x.stride;
+        const double *row = x.at + i * x.stride;
         if (kernel->table->linear)
-            memcpy(out + i * count, r.x, (size_t)count * sizeof *out);
+            memcpy(out + i * e.count, row, (size_t)e.count * sizeof *out);
         else
-            features_of_row(kernel, &r, out + i * count);
+            features_of_row(&e, row, out + i * e.count);
     }
 }
 
