@@ -230,6 +230,24 @@ static void compare(const char *name, double q, int64_t n, int64_t p)
     compare_kernel(kernel_of(name, q), n, p);
 }
 
+/* Products of up to three columns together. */
+static void test_constants(void **state)
+{
+    (void)state;
+    fenp_kernel k = kernel_of("tensor-polynomial", 4.0);
+    k.par.coef0 = 1.0;
+    compare_kernel(k, 30, 9);
+    k.par.degree = 3.0;
+    k.par.coef0 = 0.25;
+    compare_kernel(k, 25, 6);
+    assert_int_equal(fenp_feature_count(&k, 6), 1 + 6 + 21 + 56);
+    double *x = random_numbers(20, 5 * COLS, 0.8), *a = random_numbers(21, 5, 1.0);
+    for (int r = 0; r < 2; r++)
+        check_route(exact_routes[r], &k, (fen_view){ x, 5, COLS, COLS }, 4, a);
+    free(x);
+    free(a);
+}
+
 /* What low rank leaves out. */
 static void near(const fenp_kernel *k, int64_t n, int64_t p)
 {
@@ -260,6 +278,9 @@ static void test_low_rank_agrees(void **state)
             const fenp_kernel k = kernel_of(names[name], q);
             near(&k, q > 4.0 ? 9 : 20, 5);
         }
+    fenp_kernel k = kernel_of("tensor-polynomial", 4.0);
+    k.par.coef0 = 1.0;
+    near(&k, 20, 5);
 }
 
 static void test_routes_agree(void **state)
@@ -559,6 +580,8 @@ static void test_members(void **state)
     check_members(&k, 6);
     k = (fenp_kernel){ &three, { .order = 4.0 } };
     check_members(&k, 4);
+    check_members(&k, 1);
+    check_members(&k, 0);
     double *x = random_numbers(16, 5 * 4, 0.7), *a = random_numbers(17, 5, 1.0);
     for (int r = 0; r < 2; r++) check_route(exact_routes[r], &k, (fen_view){ x, 5, 4, 4 }, 4, a);
     free(x);
@@ -725,7 +748,7 @@ int main(void)
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_size),
-
+        cmocka_unit_test(test_constants),
         cmocka_unit_test(test_low_rank_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
