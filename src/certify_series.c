@@ -31,7 +31,7 @@
 #include "base/error.h"
 #include "certify.h"
 
-enum { BUCKETS = 16, DEPTH_MAX = 400, TERMS_MAX = 2000 };
+enum { BUCKETS = 16, DEPTH_MAX = 400, TERMS_MAX = 2000, LITTLE = 1000000 };
 
 typedef struct series {
     const fenp_kernel *kernel;
@@ -51,6 +51,14 @@ static double coefficient(const series *s, int64_t m)
     if (c == 0.0 && s->last < 0) return NAN;
     const double scaled = ldexp(c, (int)fmin(1e6, fmax(-1e6, (double)(s->unit * s->q * m))));
     return c > 0.0 && scaled < DBL_MIN ? NAN : scaled;
+}
+
+/* Flops of a degree; INFINITY: beyond counting. */
+static double cost_of(const series *s, int64_t m)
+{
+    const int64_t features = s->p > 0 ? fenp_multisets(s->p, m) : (m == 0);
+    if (features == INT64_MAX) return INFINITY;
+    return (double)features * (double)s->n * (double)(2 * (s->count + s->scored) + 2);
 }
 
 /* ---- one degree -------------------------------------------------------------------------- */
@@ -228,7 +236,7 @@ static fen_status add_degree(const series *s, int64_t degree, double c, double *
         free(values);
         return fenp_no_memory(err, fenp_bytes(each, BUCKETS, sizeof *work), "the certificate");
     }
-#pragma omp parallel for schedule(dynamic, 1)
+#pragma omp parallel for schedule(dynamic, 1) if (cost_of(s, degree) > LITTLE)
     for (int k = 0; k < BUCKETS; k++) {
         double *own = work + k * each;
         buckets[k] = (bucket){ .s = s,
@@ -296,14 +304,6 @@ static int is_small(const series *s, int64_t degree, const double *value, double
 
 /* ---- all of it --------------------------------------------------------------------------- */
 
-/* Flops of a degree; INFINITY: beyond counting. */
-static double cost_of(const series *s, int64_t m)
-{
-    const int64_t features = s->p > 0 ? fenp_multisets(s->p, m) : (m == 0);
-    if (features == INT64_MAX) return INFINITY;
-    return (double)features * (double)s->n * (double)(2 * (s->count + s->scored) + 2);
-}
-
 /* The highest degree that the budget allows. */
 static int64_t reach_of(const series *s, double budget)
 {
@@ -336,21 +336,23 @@ static void divide_columns(series *s, fen_view x)
     }
 }
 
+/* Degrees that are dear are added for the sake of `enough` alone, and not at all where that is out
+ * of reach. */
 static fen_status add_degrees(const series *s, double wanted, double budget, fenp_sums *out,
                               double *power, const fenp_task *task, fen_error *err)
 {
-    const double enough = fmax(1e-9, wanted);
+    const double enough = fmax(1e-10, wanted), dear = 1e9;
     const int64_t reach = reach_of(s, budget);
-    const double whole = budget < INFINITY ? budget : 1e12;
     fen_status status = FEN_OK;
     int64_t m = 0;
     for (double spent = 0.0; status == FEN_OK && m <= reach; m++) {
-        const double c = coefficient(s, m);
+        const double c = coefficient(s, m), cost = c != 0.0 ? cost_of(s, m) : 0.0;
         if (isnan(c)) break;
-        /* nothing gained by degrees that are dear and not enough */
-        if (cost_of(s, m) > 0.01 * whole && !is_small(s, reach, out->value, enough, power)) break;
+        if (cost > dear && is_small(s, m - 1, out->value, enough, power)) break;
+        if (cost > dear && !is_small(s, reach, out->value, 10.0 * enough, power)) break;
         if (c != 0.0) status = add_degree(s, m, c, out->value, out->om, err);
-        if (status == FEN_OK) status = fenp_task_at(task, (spent += cost_of(s, m)) / whole, err);
+        spent += cost;
+        if (status == FEN_OK) status = fenp_task_at(task, fmin(1.0, spent / budget), err);
         if (is_small(s, m, out->value, wanted, power)) {
             m++;
             break;
