@@ -10,11 +10,12 @@
  *   V of the last a is kept, as a Newton method asks for the scores and then for the curvature: a
  *   form has one caller at a time.
  * Accuracy: the form is that of a kernel smaller by E, 0 <= diag E <= tolerance times the largest
- *   kernel value. At solutions (concrete, exponential kernel, n = 100 .. 500, q = 4) T is then too
- *   small by 4e4 tolerance of the objective: 1e-11 keeps it below 1e-6, and fewer rows can have
- *   1e-12 (4e-8) or 1e-14 (1e-9, where rounding sets the limit). The roundings of single precision come to 1e-9 of the objective; with all columns in
- *   single precision they would be 1e-6.
- * Cost: opening about 3 M r^2 flops; V: 4 r M bytes of memory traffic. */
+ *   kernel value (nearly: no pass over all points makes sure of it). At solutions (concrete,
+ *   exponential kernel, q = 4) T is then too small by 4e4 (n = 100, 200) to 1e5 (n = 500) times
+ *   the tolerance of the objective: 1e-11 makes about 1e-6 of it, and fewer rows can have 1e-12
+ *   or, where rounding sets the limit, 1e-14: 1e-9. The roundings of single precision are below
+ *   that; in the first columns they would come to 1e-6.
+ * Cost: opening about 2 M r^2 flops; V: 4 r M bytes of memory traffic. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -108,7 +109,7 @@ static int64_t bytes(const fenp_form_size *size) { return bytes_of_rank(size, mo
 static double build(const fenp_form_size *size)
 {
     const double m = (double)points_of(size), r = (double)min_of(most_rank(size), USUAL);
-    return 3.0 * m * r * (r + 2.0 * (double)size->p + 20.0);
+    return 2.0 * m * r * (r + 2.0 * (double)size->p + 20.0);
 }
 
 static double step(const fenp_form_size *size)
@@ -196,7 +197,7 @@ static fen_status open_form(fenp_arena *arena, const fenp_form_size *size, fen_v
     const fenp_task filling = fenp_task_part(task, "low-rank factor", 0.7, 1.0);
     fenp_pivots pivots;
     fen_status status =
-        fenp_pivots_find(&size->kernel, x, tolerance, most_rank(size), &pivots, &finding, err);
+        fenp_pivots_search(&size->kernel, x, tolerance, most_rank(size), 0, &pivots, &finding, err);
     if (status != FEN_OK) return status;
     low_rank *f = new_low_rank(arena, size, pivots.count);
     status = factorise(f, &pivots, size, x, &filling, err);

@@ -36,12 +36,13 @@ fen_status fenp_pivots_sums(const fenp_kernel *kernel, fen_view x, const fenp_pi
                             const double *a, int64_t count, double *value, double *om,
                             double *value_error, double *om_error, const fenp_task *task,
                             fen_error *err);
-/* c (count x pivots->count) with f~(x) = sum_s c_s sum over (h-1)-tuples of a.. k(u_s, x_i * .. * x):
+/* c (count x pivots->count): f~(x) = sum_s c_s sum over (h-1)-tuples t of a^t k(u_s, x_t * x),
  * c = G_SS^-1 G_S. v(a). */
 fen_status fenp_pivots_weights(const fenp_kernel *kernel, fen_view x, const fenp_pivots *pivots,
                                const double *a, int64_t count, double *c, const fenp_task *task,
                                fen_error *err);
-/* f~ of new rows (out: z.rows). */
+/* f~ of new rows (out: z.rows); pivots->factor is not needed. Rounding: terms cancel, and leave
+ * 1e-10 to 1e-9 of the largest |f~|. */
 fen_status fenp_pivots_predict(const fenp_kernel *kernel, fen_view x, const fenp_pivots *pivots,
                                const double *a, const double *c, fen_view z, double *out,
                                const fenp_task *task, fen_error *err);
@@ -59,7 +60,7 @@ int     fenp_multiset_next(int64_t n, int64_t h, int64_t *member);
 double  fenp_multiset_orders(int64_t h, const int64_t *member);
 /* out (p) = product of these rows */
 void    fenp_point_of(fen_view x, int64_t h, const int64_t *member, double *out);
-/* out (rows x cols, row-major, ld to a row) = kernel values of points u (rows x p) and v (cols x p) */
+/* out (rows x cols, row-major, ld to a row) = kernel of points u (rows x p) and v (cols x p) */
 void    fenp_point_kernel(const fenp_kernel *kernel, int64_t p, const double *u, int64_t rows,
                           const double *v, int64_t cols, double *out, int64_t ld);
 /* T and om of `count` vectors, exactly, by sums over pairs of points: M^2/2 kernel values. */

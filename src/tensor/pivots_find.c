@@ -4,12 +4,13 @@
  *
  * Method: the search runs over candidates, some thousand of the M points, whose rows of the factor
  *   are kept. Columns k(., u) - L l_u are made for a panel of the worst candidates at a time, by
- *   one product of matrices: about every second of them becomes a pivot before the panel is
- *   without the next one. Once they are all small, a pass over all points (blocks, nothing kept) finds where
- *   e is large: the worst points and a sample of the others in proportion to e are the next
- *   candidates. Within DROP of the largest e outside the candidates the search is as good as one
- *   over all points, so that passes are few and most of them are short: they cost M r^2, and r
- *   grows with each. Few points (ALL) are all candidates, and need no pass.
+ *   one product of matrices: every second or third of them becomes a pivot before the next pivot
+ *   is not in the panel.
+ *   Once e is small at all candidates, a pass over all points (blocks, nothing kept) finds where
+ *   it is large: the worst points and a sample of the others in proportion to e are the next
+ *   candidates. Down to DROP of the largest e outside the candidates the search takes as few pivots
+ *   as one over all points, so that passes are few and most of them are short: they cost M r^2,
+ *   and r grows with each. Few points (ALL) are all candidates, and need no pass.
  *   The largest k(u,u) is that of some x_i * ... * x_i (Hoelder).
  *   Sums are over fixed chunks of candidates and blocks of points: the same bits for any number of
  *   threads. Ties: the first point wins.
@@ -87,6 +88,7 @@ typedef struct search {
     const fenp_kernel *kernel;
     fen_view x;
     int64_t h, points, most;
+    int check;           /* a last pass makes sure, and finds what is left */
     double top, goal;    /* the largest k(u,u); e that is small enough     */
     int64_t count, room; /* pivots */
     int64_t *row;        /* room x h */
@@ -362,6 +364,7 @@ static fen_status search_by_passes(search *s, double *left, const fenp_task *tas
         const double outside = s->worst.count == s->worst.want ? s->worst.least : 0.0;
         status = set_candidates(s, s->worst.at, join_candidates(s), err);
         if (status == FEN_OK) status = choose(s, fmax(s->goal, DROP * outside), task, err);
+        if (!s->check && (DROP * outside <= s->goal || s->count == s->most)) break;
         if (status == FEN_OK) status = pass(s, left, task, err);
     }
     return status;
@@ -416,10 +419,10 @@ static void search_close(search *s)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-fen_status fenp_pivots_find(const fenp_kernel *kernel, fen_view x, double tolerance, int64_t most,
-                            fenp_pivots *out, const fenp_task *task, fen_error *err)
+fen_status fenp_pivots_search(const fenp_kernel *kernel, fen_view x, double tolerance, int64_t most,
+                              int check, fenp_pivots *out, const fenp_task *task, fen_error *err)
 {
-    search s = { .kernel = kernel, .x = x };
+    search s = { .kernel = kernel, .x = x, .check = check };
     double left = 0.0;
     *out = (fenp_pivots){ 0 };
     fen_status status = search_open(&s, tolerance, most, err);
@@ -434,4 +437,10 @@ fen_status fenp_pivots_find(const fenp_kernel *kernel, fen_view x, double tolera
     }
     search_close(&s);
     return status;
+}
+
+fen_status fenp_pivots_find(const fenp_kernel *kernel, fen_view x, double tolerance, int64_t most,
+                            fenp_pivots *out, const fenp_task *task, fen_error *err)
+{
+    return fenp_pivots_search(kernel, x, tolerance, most, 1, out, task, err);
 }
