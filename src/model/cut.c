@@ -18,7 +18,7 @@
 #include "model/lp.h"
 #include "tensor/form.h"
 
-static const double TOLERANCE = 1e-12;
+static const double TOLERANCE = 1e-11;
 enum { HIGHEST = 60 }; /* degree */
 
 static int64_t last_of_cut(const fen_kernel_par *par) { return (int64_t)par->degree; }

@@ -68,6 +68,7 @@ fen_status fenp_file_read_lp(const fenp_tensors *in, fen_model *m, fen_error *er
     m->kernel.par.order = fenp_order_of(m->power);
     if (tensor && fenp_even_order(m->kernel.par.order) == 0)
         return fenp_damaged(in, "power", "is none of a tensor kernel", err);
+    if (tensor && m->kernel.par.coef0 < 0.0) return fenp_damaged(in, "coef0", "is below 0", err);
     m->prediction_error = NAN;
     if (!fenp_metadata(in, "prediction_error")) return FEN_OK;
     return fenp_file_number(in, "prediction_error", 0, NAN, &m->prediction_error, err);

@@ -2,15 +2,12 @@
  *
  *     f(x) = sum_k w_k phi_k(x),   phi_k(x) = factor_k x_1^k1 x_2^k2 ...,
  *
- * x prepared and scaled; the penalty applies to w. The factors are phi at x = (1, 1, ...).
+ * x prepared and scaled; the penalty applies to w.
  * Names: those of the prepared features, "*" between them and "^" for powers; a name that has one
  * of these or a blank in it stands in parentheses. The constant is called 1.
  * Cost: lp.c. */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include "base/arena.h"
 #include "base/error.h"
 #include "model/lp.h"
 #include "tensor/form.h"
@@ -86,19 +83,6 @@ static fen_status no_list(const fen_model *m, fen_error *err)
                      k->name, FENP_MOST_FEATURES, (long long)m->p);
 }
 
-/* coefficient = weight phi(1, 1, ...) */
-static fen_status find_coefficients(const fen_model *m, const double *weight, double *coefficient,
-                                    fen_error *err)
-{
-    double *ones = fenp_new(m->p, sizeof *ones);
-    if (!ones) return fenp_no_memory(err, 8 * m->p, "the features");
-    for (int64_t j = 0; j < m->p; j++) ones[j] = 1.0;
-    fenp_features_of(&m->kernel, (fen_view){ ones, 1, m->p, m->p }, coefficient);
-    for (int64_t k = fen_model_implied(m) - 1; k >= 0; k--) coefficient[k] *= weight[k];
-    free(ones);
-    return FEN_OK;
-}
-
 fen_status fen_model_implied_weights(const fen_model *model, int64_t target, double *weight,
                                      double *coefficient, fen_error *err)
 {
@@ -108,7 +92,5 @@ fen_status fen_model_implied_weights(const fen_model *model, int64_t target, dou
     if (!has_list(model)) return no_list(model, err);
     const fen_status status = fenp_model_implied(model, &model->kernel, target, weight, err);
     if (status != FEN_OK || !coefficient) return status;
-    if (!model->weights) return find_coefficients(model, weight, coefficient, err);
-    memcpy(coefficient, weight, (size_t)model->p * sizeof *weight);
-    return FEN_OK;
+    return fenp_model_products(model, &model->kernel, target, coefficient, err);
 }

@@ -16,7 +16,7 @@
 #include "tensor/pivots.h"
 
 static const double TOLERANCE = 1e-12;
-static const double AS_GOOD_AS_PIVOTS = 1e4; /* errors of 1e-12 that a cut may leave */
+static const double AS_GOOD_AS_PIVOTS = 1e3; /* errors of 1e-11 that a cut may leave */
 enum { MOST_PIVOTS = 4096 };                 /* their factor is 128 MB while they are looked for */
 
 int fenp_model_is_explicit(const fen_model *m)
@@ -100,5 +100,23 @@ fen_status fenp_model_implied(const fen_model *m, const fenp_kernel *kernel, int
     for (int64_t i = 0; i < m->kept; i++) coef[i] = m->coef_scale[t] * m->dual[t * m->kept + i];
     const fen_status status = fenp_feature_weights(kernel, rows, coef, out, err);
     free(coef);
+    return status;
+}
+
+/* phi(1, 1, ...) is what the products are multiplied by in phi. */
+fen_status fenp_model_products(const fen_model *m, const fenp_kernel *kernel, int64_t t,
+                               double *out, fen_error *err)
+{
+    const int64_t count = fenp_feature_count(kernel, m->p);
+    double *factor = fenp_new(count, sizeof *factor), *ones = fenp_new(m->p, sizeof *ones);
+    fen_status status = factor && ones ? fenp_model_implied(m, kernel, t, out, err)
+                                       : fenp_no_memory(err, fenp_bytes(count, 1, 8), "features");
+    for (int64_t j = 0; ones && j < m->p; j++) ones[j] = 1.0;
+    if (status == FEN_OK && !m->weights) {
+        fenp_features_of(kernel, (fen_view){ ones, 1, m->p, m->p }, factor);
+        for (int64_t k = 0; k < count; k++) out[k] *= factor[k];
+    }
+    free(factor);
+    free(ones);
     return status;
 }

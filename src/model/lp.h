@@ -19,6 +19,13 @@ int     fenp_model_needs_pivots(const fen_model *m);
  * theirs. */
 fen_status fenp_model_implied(const fen_model *m, const fenp_kernel *kernel, int64_t t,
                               double *out, fen_error *err);
+/* The same of the products themselves: f(x) = sum_k out_k x^k. */
+fen_status fenp_model_products(const fen_model *m, const fenp_kernel *kernel, int64_t t,
+                               double *out, fen_error *err);
+/* ---- nested.c: out[i stride] = sum_k v_k x_i^k over the features of degree at most degree[i],
+ * which come in the order of kernel's ---- */
+fen_status fenp_nested_sums(const fenp_kernel *kernel, fen_view x, const int64_t *degree,
+                            const double *v, double *out, int64_t stride, fen_error *err);
 /* ---- lp_scores.c: features (rows x p) -> f (rows x targets), no offset ---- */
 fen_status fenp_lp_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
                           const fenp_task *task, fen_error *err);
@@ -35,7 +42,7 @@ typedef struct fenp_cut {
 } fenp_cut;
 /* x: rows with coefficients (kept x p). 0: no memory. */
 int         fenp_cut_open(const fen_model *m, const double *x, fenp_cut *out);
-/* The least degree behind which all the others together add no more than so many errors of 1e-12
+/* The least degree behind which all the others together add no more than so many errors of 1e-11
  * to f(x); above last: there is no room for it. */
 int64_t     fenp_cut_degree(const fenp_cut *cut, const double *x, int64_t p, double errors);
 /* Lives as long as cut. */
