@@ -19,6 +19,7 @@
 #include "story_lp.h"
 
 static const double LARGEST_VALUE = 1e100; /* of a kernel */
+static const double STEPS = 15.0;          /* of a solve  */
 
 /* ---- q ----------------------------------------------------------------------------------- */
 
@@ -150,10 +151,33 @@ fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *s, fen
 
 /* ---- the route --------------------------------------------------------------------------- */
 
-const fenp_route *fenp_lp_route(const fenp_size *size, int64_t room, fen_error *err)
+static fenp_form_size form_size(const fenp_size *size, int64_t room)
 {
-    const fenp_form_size form = { size->n, size->p, size->kernel, room };
-    return fenp_pick_route(size->route, &form, err);
+    return (fenp_form_size){ size->n, size->p, size->kernel, room };
+}
+
+/* fenp_pick_route has one solve in mind: where there are many, what is done once counts less. */
+const fenp_route *fenp_lp_route(const fenp_size *size, int64_t room, double solves, fen_error *err)
+{
+    const fenp_form_size form = form_size(size, room);
+    const fenp_route *best = fenp_pick_route(size->route, &form, err);
+    double least = INFINITY;
+    if (!best || strcmp(size->route, "auto") != 0) return best;
+    for (int i = 0; fenp_routes[i]; i++) {
+        const fenp_route *route = fenp_routes[i];
+        const int64_t bytes = route->possible(&form) ? route->bytes(&form) : -1;
+        if (bytes < 0 || bytes > room) continue;
+        const double work = route->build(&form) + STEPS * solves * route->step(&form);
+        if (work < least) best = route, least = work;
+    }
+    return best;
+}
+
+double fenp_lp_opening(const fenp_size *size)
+{
+    const fenp_form_size form = form_size(size, size->room);
+    const fenp_route *route = fenp_is_lp(&size->kernel) ? fenp_find_route(size->route) : NULL;
+    return route ? route->build(&form) : 0.0;
 }
 
 /* "8", "4.4 million" */

@@ -5,7 +5,7 @@
 
 /* Lambdas to be tried where none are given: refits are cheap, and exponents below 2 ask for finer
  * steps. */
-enum { FENP_AUTO_LAMBDAS_LP = 20 };
+enum { FENP_AUTO_LAMBDAS_LP = 25 };
 static inline int fenp_auto_lambdas(const fenp_strategy *s)
 {
     return s->solver->lp ? FENP_AUTO_LAMBDAS_LP
@@ -25,8 +25,12 @@ fen_status fenp_lp_gamma(const fenp_kernel *kernel, const fenp_sample *sample, d
 fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *sample, fen_error *err);
 /* (weighted mean of k(x, .., x))^(2/q): for lambda what the mean of k(x,x) is at q = 2. */
 double     fenp_lp_diagonal(const fenp_kernel *kernel, const fenp_sample *sample);
-/* The route that --route of size stands for, with so much room. NULL: *err says what would do. */
-const fenp_route *fenp_lp_route(const fenp_size *size, int64_t room, fen_error *err);
+/* The route that --route of size stands for, with so much room and for so many solves. NULL: *err
+ * says what would do. */
+const fenp_route *fenp_lp_route(const fenp_size *size, int64_t room, double solves,
+                                fen_error *err);
+/* Of the flops of a solver those that are done once for any number of solves. 0: not lp. */
+double     fenp_lp_opening(const fenp_size *size);
 /* "features: 8 columns", "packed: 4.4 million distinct entries of the Gram tensor" */
 void       fenp_lp_why(const fenp_size *size, char *out, size_t length);
 #endif

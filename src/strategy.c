@@ -81,7 +81,8 @@ static double refit_flops(const fenp_strategy *s, const fenp_size *size, double 
     fenp_size part = s->size;
     part.n = (int64_t)rows;
     const double refits = (double)(folds ? folds : part.n / 4 + 1) * s->lambdas * s->powers;
-    return 0.3 * refits * (double)size->targets * s->solver->flops(&part);
+    const double once = fenp_lp_opening(&part);
+    return once + 0.3 * refits * (double)size->targets * (s->solver->flops(&part) - once);
 }
 
 /* An eigendecomposition costs about 10 n^3 flops at the rate of a matrix product. */
@@ -186,7 +187,8 @@ double fenp_solving_flops(const fenp_strategy *s, const fen_options *o, const fe
     const int root = o->nu > 0 || (size->power != 2.0 && !s->solver->lp);
     const double solves = root ? 4.0 : 1.0; /* the search for it */
     if (!s->solver->iterative) return s->solver->flops(&s->size);
-    return solves * (double)size->targets * s->solver->flops(&s->size);
+    const double once = fenp_lp_opening(&s->size);
+    return once + solves * (double)size->targets * (s->solver->flops(&s->size) - once);
 }
 
 /* Penalty lp: the route that all steps take, within what memory is left beside the matrices of a
@@ -194,10 +196,15 @@ double fenp_solving_flops(const fenp_strategy *s, const fen_options *o, const fe
 static fen_status settle_route(const fen_options *o, fenp_size *size, fen_error *err)
 {
     if (!fenp_is_lp(&size->kernel)) return FEN_OK;
+    const int searching = strcmp(o->select, "none") != 0;
+    const int lambdas = points(&o->lambda, searching ? FENP_AUTO_LAMBDAS_LP : 1);
+    const int64_t folds = fenp_folds(o) ? fenp_folds(o) : size->n / 4 + 1;
+    const double refits = lambdas > 1 ? 0.3 * (double)folds * lambdas : 0.0;
     const int64_t steps = fenp_bytes(size->n, size->n, 3 * (int64_t)sizeof(double));
     const int64_t left = fenp_memory_limit(o) - fenp_resident_with(steps, size);
     fen_error why;
-    const fenp_route *route = fenp_lp_route(size, left > 1 ? left : 1, &why);
+    const fenp_route *route =
+        fenp_lp_route(size, left > 1 ? left : 1, (1.0 + refits) * (double)size->targets, &why);
     if (!route) return fenp_fail(err, why.status, "%s", why.message);
     size->route = route->name;
     return FEN_OK;

@@ -182,7 +182,7 @@ class Routes(Lp):
             self.assertIn(why, found["why"])
             self.assertTrue(found["fits"])
             self.assertGreater(found["seconds"], 0)
-        self.assertIn("20 lambdas on 100 of 100 rows", found["selection"])
+        self.assertIn("25 lambdas on 100 of 100 rows", found["selection"])
 
 
 class Selection(Lp):
@@ -276,7 +276,7 @@ class Paths(Lp):
         data = self.real("energy", 60)
         found = self.run_tool("path", data, *LP, "--json").json
         points = sorted(found["points"], key=lambda at: at["lambda"])
-        self.assertEqual(len(points), 20)
+        self.assertEqual(len(points), 25)
         for point in points:
             self.assertLessEqual(point["relative_gap"], 1e-7)
             norm = sum(abs(w) ** (4 / 3) for w in point["solution"]) ** 0.75
@@ -286,7 +286,7 @@ class Paths(Lp):
                                    delta=1e-6 * point["objective"])
         norms = [point["norm"] for point in points]
         self.assertEqual(norms, sorted(norms, reverse=True))
-        middle = points[10]
+        middle = points[15]
         fitted = self.fit(data, *LP, "--lambda", repr(middle["lambda"]), "--tolerance", "1e-9")
         self.assertAlmostEqual(fitted["primal"] / middle["objective"], 1, places=7)
 
