@@ -7,6 +7,7 @@
  * Accuracy: features to rounding; pivots up to a diagonal that is TOLERANCE of the largest: what
  *   that amounts to is prediction_error.
  * Cost: w: kept N; pivots: see pivots.h. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
@@ -17,7 +18,10 @@
 
 static const double TOLERANCE = 1e-12;
 static const double AS_GOOD_AS_PIVOTS = 1e3; /* errors of 1e-11 that a cut may leave */
-enum { MOST_PIVOTS = 4096 };                 /* their factor is 128 MB while they are looked for */
+/* Their factor is 128 MB while they are looked for; and a pass over all points, r^2 flops for
+ * each of them, is to take a minute and no more. */
+enum { LEAST_PIVOTS = 256, MOST_PIVOTS = 4096 };
+static const double FLOPS_OF_PASS = 2e12;
 
 int fenp_model_is_explicit(const fen_model *m)
 {
@@ -44,6 +48,13 @@ static fen_status is_cut(const fen_model *m, fen_view kept, const double *x, int
     for (int64_t i = 0; *enough && i < m->n; i++)
         *enough = fenp_cut_degree(&cut, x + i * m->p, m->p, AS_GOOD_AS_PIVOTS) <= cut.last;
     return FEN_OK;
+}
+
+static int64_t most_pivots(const fen_model *m)
+{
+    const int64_t points = fenp_multisets(m->kept, fenp_even_order(m->kernel.par.order) / 2);
+    const double most = sqrt(FLOPS_OF_PASS / (double)points);
+    return most < LEAST_PIVOTS ? LEAST_PIVOTS : most > MOST_PIVOTS ? MOST_PIVOTS : (int64_t)most;
 }
 
 /* All kernel values are 0, and so is f. */
@@ -80,7 +91,7 @@ fen_status fenp_model_find_pivots(fen_model *m, const double *x, const fenp_task
     int enough;
     fen_status status = is_cut(m, rows, x, &enough, err);
     if (status != FEN_OK || enough) return status;
-    status = fenp_pivots_find(&m->kernel, rows, TOLERANCE, MOST_PIVOTS, &found, task, err);
+    status = fenp_pivots_find(&m->kernel, rows, TOLERANCE, most_pivots(m), &found, task, err);
     if (status == FEN_OK)
         status = found.count > 0 ? take_pivots(m, rows, &found, task, err) : take_none(m, err);
     fenp_pivots_free(&found);

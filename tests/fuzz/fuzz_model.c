@@ -44,6 +44,21 @@ static void use(const fen_model *m)
     free(laws);
 }
 
+/* The features of a function that has a list of them. */
+static void list(const fen_model *m)
+{
+    const int64_t count = fen_model_implied(m);
+    double *weight = calloc((size_t)count + 1, sizeof *weight);
+    double *coefficient = calloc((size_t)count + 1, sizeof *coefficient);
+    char name[64];
+    if (!weight || !coefficient) abort();
+    const fen_status status = fen_model_implied_weights(m, 0, weight, coefficient, NULL);
+    if (status != FEN_OK && (status != FEN_BAD_CALL || count > 0)) abort();
+    for (int64_t k = 0; k < count; k += 1 + k / 8) fen_model_implied_name(m, k, name, sizeof name);
+    free(weight);
+    free(coefficient);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[64];
@@ -53,9 +68,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (file < 0 || write(file, data, size) != (ssize_t)size) abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     fen_status status = fen_model_load(path, &m, &err);
-    if (status == FEN_OK)
+    if (status == FEN_OK) {
         use(m);
-    else if (status != FEN_BAD_DATA || m || strncmp(err.message, path, strlen(path)) != 0)
+        list(m);
+    } else if (status != FEN_BAD_DATA || m || strncmp(err.message, path, strlen(path)) != 0)
         abort();
     fen_model_free(m);
     close(file);
@@ -73,11 +89,25 @@ static unsigned draw(unsigned *seed, unsigned below)
 static json_t *odd_value(unsigned *seed)
 {
     static const json_int_t integers[] = { 0, 1, 2, 5, 40, 48, -1, INT64_MAX, INT64_MIN, 1L << 61 };
-    static const char *const texts[] = { "",    "0",   "-1",     "1e308",       "1e-320",
-                                         "nan", "F32", "linear", "precomputed", "polynomial" };
+    static const char *const texts[] = { "",
+                                         "0",
+                                         "-1",
+                                         "1e308",
+                                         "1e-320",
+                                         "nan",
+                                         "F32",
+                                         "linear",
+                                         "precomputed",
+                                         "polynomial",
+                                         "lp",
+                                         "1.3333333333333333",
+                                         "1.2",
+                                         "20",
+                                         "tensor-polynomial",
+                                         "tensor-exponential" };
     switch (draw(seed, 6)) {
     case 0: return json_integer(integers[draw(seed, 10)]);
-    case 1: return json_string(texts[draw(seed, 10)]);
+    case 1: return json_string(texts[draw(seed, sizeof texts / sizeof *texts)]);
     case 2: return json_null();
     case 3: return json_pack("[i,i]", (int)draw(seed, 8), (int)draw(seed, 8));
     case 4: return json_object();
