@@ -160,7 +160,7 @@ static int same_weights(const fen_model *m, const fenp_sample *sample, int64_t t
         const long double least = implied(m, scale * sum - rounding), w = m->weights[t * m->p + j];
         off = fmaxl(off, fmaxl(least - w, w - implied(m, scale * sum + rounding)));
     }
-    return off <= 1e-6L * norm;
+    return off <= 1e-6L * norm + DBL_MIN; /* J_q may underflow */
 }
 
 /* Of lambda2: rounding errors of the kernel matrix. */
