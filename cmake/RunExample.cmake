@@ -1,6 +1,9 @@
 # RunExample.cmake -- runs PROGRAM in a fresh FOLDER with a model in it and compares what it
-# prints with EXPECTED. PROGRAM may have an argument, behind an exclamation mark.
+# prints with EXPECTED. PROGRAM may have an argument, behind an exclamation mark, and finds
+# the tool on its PATH.
 string(REPLACE "!" ";" PROGRAM "${PROGRAM}")
+get_filename_component(directory ${TOOL} DIRECTORY)
+set(ENV{PATH} "${directory}:$ENV{PATH}")
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 execute_process(COMMAND ${TOOL} generate friedman --rows 300 --seed 1 -o friedman.csv
