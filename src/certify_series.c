@@ -16,7 +16,7 @@
  *   of the tree have sums of their own: the result is the same for any number of threads.
  *   Columns are divided by a power of two that makes all t_i at most 1, and c_m is multiplied
  *   accordingly: nothing overflows that has a finite sum.
- * Special cases: t = 0 in all rows: degree 0 is all there is. Coefficients that underflow before
+ * Special cases: t = 0 in all rows: degree 0 is all there is. Coefficients that are no doubles before
  *   the rest is known: it is infinite.
  * Accuracy: products to m roundings, sums over rows in double, over features in long double (T).
  *   The rest is summed until it falls by halves and is below 1e-20 of its sum: a series whose
@@ -34,23 +34,46 @@
 enum { BUCKETS = 16, DEPTH_MAX = 400, TERMS_MAX = 2000, LITTLE = 1000000 };
 
 typedef struct series {
-    const fenp_kernel *kernel;
+    fenp_kernel kernel;
     int64_t n, p, q;
     int64_t last; /* highest degree; -1: none                                       */
     int unit;     /* columns are divided by 2^unit                                  */
+    int scaled;   /* the kernel is that of the divided columns                      */
     const double *v;
     int64_t count, scored;
     double *column; /* p x n                                                          */
     double *root;   /* n: t_i^(1/q)                                                   */
 } series;
 
-/* c_m of the divided columns; NaN: it underflows. */
+static double series_at(const fenp_kernel *kernel, int64_t m)
+{
+    return kernel->table->series(m, &kernel->par);
+}
+
+/* By how much the coefficient of s^m grows when the columns are divided: an exponent of 2. */
+static int growth(const series *s, int64_t m)
+{
+    return (int)fmin(1e6, fmax(-1e6, (double)(s->unit * s->q * m)));
+}
+
+/* c_m of the divided columns; NaN: it is no double. */
 static double coefficient(const series *s, int64_t m)
 {
-    const double c = s->kernel->table->series(m, &s->kernel->par);
-    if (c == 0.0 && s->last < 0) return NAN;
-    const double scaled = ldexp(c, (int)fmin(1e6, fmax(-1e6, (double)(s->unit * s->q * m))));
+    const double c = series_at(&s->kernel, m);
+    if ((c == 0.0 && s->last < 0) || !isfinite(c)) return NAN;
+    const double scaled = s->scaled ? c : ldexp(c, growth(s, m));
     return c > 0.0 && scaled < DBL_MIN ? NAN : scaled;
+}
+
+/* Series in gamma s: gamma grows instead, and no power of it leaves the doubles. */
+static void scale_gamma(series *s)
+{
+    fenp_kernel scaled = s->kernel;
+    scaled.par.gamma = ldexp(scaled.par.gamma, growth(s, 1));
+    s->scaled = s->kernel.table->uses_gamma;
+    for (int64_t m = 0; m < 4; m++)
+        s->scaled &= series_at(&scaled, m) == ldexp(series_at(&s->kernel, m), growth(s, m));
+    if (s->scaled) s->kernel = scaled;
 }
 
 /* Flops of a degree; INFINITY: beyond counting. */
@@ -310,7 +333,7 @@ static int64_t reach_of(const series *s, double budget)
     double spent = 0.0;
     int64_t m = 0;
     for (; m <= DEPTH_MAX && (s->last < 0 || m <= s->last); m++) {
-        if (s->kernel->table->series(m, &s->kernel->par) != 0.0) spent += cost_of(s, m);
+        if (series_at(&s->kernel, m) != 0.0) spent += cost_of(s, m);
         if (spent > budget) break;
     }
     return m - 1;
@@ -368,7 +391,7 @@ fen_status fenp_series_sums(const fenp_kernel *kernel, fen_view x, const double 
                             int64_t scored, double wanted, double budget, fenp_sums *out,
                             const fenp_task *task, fen_error *err)
 {
-    series s = { .kernel = kernel,
+    series s = { .kernel = *kernel,
                  .n = x.rows,
                  .p = x.cols,
                  .q = 2 * fenp_half_order(kernel),
@@ -380,6 +403,7 @@ fen_status fenp_series_sums(const fenp_kernel *kernel, fen_view x, const double 
     if (!work) return fenp_no_memory(err, fenp_bytes(s.n, s.p + 2, sizeof *work), "features");
     s.column = work, s.root = work + s.n * s.p;
     divide_columns(&s, x);
+    scale_gamma(&s);
     memset(out->value, 0, (size_t)count * sizeof(double));
     memset(out->om, 0, (size_t)(scored * s.n) * sizeof(double));
     const fen_status status =

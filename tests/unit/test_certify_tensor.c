@@ -561,6 +561,33 @@ static void test_scale_of_labels(void **unused)
         }
 }
 
+/* Columns times r, with w over r^degree, or with gamma over r^q, is the same problem, too. */
+static void test_scale_of_columns(void **unused)
+{
+    (void)unused;
+    for (int k = 0; k < KERNELS; k++)
+        for (int scale = -6; scale <= 6; scale += 12) {
+            fenp_kernel kernel = any_kernel(k);
+            fenp_sample *s = make_sample(N, P);
+            fen_model *m = make_model(s, kernel, fenp_find_loss("square"), 1);
+            const double size = pow(10.0, scale), p = m->power;
+            const double degree = kernel.table->linear ? 1.0 : kernel.par.degree;
+            make_optimum(m, s, 1.0);
+            const fen_certificate before = certify(m, s);
+            for (int64_t i = 0; i < N * P; i++) s->x[i] *= size;
+            m->kernel.par.gamma /= pow(size, kernel.par.order);
+            m->lambda *= pow(size, degree * p); /* degree 0: the exponential kernel */
+            m->coef_scale[0] = 1.0 / (m->lambda * p);
+            if (m->weights) imply_weights(m, s);
+            const fen_certificate c = certify(m, s);
+            assert_int_equal(c.verdict, FEN_VERDICT_OPTIMAL);
+            assert_near(c.primal, before.primal, 1e-8 * before.primal);
+            assert_near(c.dual, before.dual, 1e-8 * before.primal);
+            fen_model_free(m);
+            fenp_sample_free(s);
+        }
+}
+
 /* The model of the best constant: w = 0, and any dual vector. */
 static void test_constant(void **unused)
 {
@@ -629,6 +656,7 @@ int main(void)
         cmocka_unit_test(test_between_dual_and_primal),
         cmocka_unit_test(test_constructed_optima),
         cmocka_unit_test(test_scale_of_labels),
+        cmocka_unit_test(test_scale_of_columns),
         cmocka_unit_test(test_constant),
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_intervals),
