@@ -395,7 +395,7 @@ static fen_status choose(const fenp_sample *sample, const fen_options *o,
     fen_status status = fenp_list_gammas(o, kernel, sample, strategy->gammas, gammas, err);
     if (status != FEN_OK) return status;
     chosen.kernel.par.gamma = gammas[0];
-    if (fenp_is_lp(&chosen.kernel)) status = fenp_lp_rows_fit(&chosen.kernel, sample, err);
+    if (fenp_is_lp(&chosen.kernel)) status = fenp_lp_rows_fit(&chosen.kernel, sample, o, err);
     if (status != FEN_OK) return status;
     if (always || strategy->gammas > 1 || strategy->lambdas > 1 || strategy->powers > 1)
         status = search_best(sample, o, outputs, strategy, gammas, &chosen, task, err);

@@ -131,18 +131,28 @@ static int64_t list_overflows(const fenp_kernel *kernel, const fenp_sample *s, c
     return count;
 }
 
-fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *s, fen_error *err)
+/* What would do: another scaling than that of o, or a smaller gamma. */
+static void advise(const fenp_kernel *kernel, const fenp_sample *s, const fen_options *o, char *out,
+                   size_t room)
 {
-    char rows[128], gamma[32], advice[96] = "use --scale standard";
+    const char *scale = strcmp(o->scale, "standard") == 0 ? "range" : "standard";
+    char number[32];
     double rule;
+    if (kernel->table->uses_gamma && fenp_lp_gamma(kernel, s, &rule, NULL) == FEN_OK) {
+        fenp_print_short(rule, number);
+        snprintf(out, room, "take a smaller --gamma (auto is %s), or --scale %s", number, scale);
+    } else
+        snprintf(out, room, "use --scale %s", scale);
+}
+
+fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *s, const fen_options *o,
+                            fen_error *err)
+{
+    char rows[128], advice[96];
     if (kernel->table->basis != FEN_TENSOR) return FEN_OK;
     const int64_t count = list_overflows(kernel, s, rows, sizeof rows);
     if (!count) return FEN_OK;
-    if (kernel->table->uses_gamma && fenp_lp_gamma(kernel, s, &rule, NULL) == FEN_OK) {
-        fenp_print_short(rule, gamma);
-        snprintf(advice, sizeof advice, "take a smaller --gamma (auto is %s), or --scale standard",
-                 gamma);
-    }
+    advise(kernel, s, o, advice, sizeof advice);
     return fenp_fail(err, FEN_BAD_DATA, "%.200s: --kernel %s overflows in row%s %s%s: %s", s->title,
                      kernel->table->name, count > 1 ? "s" : "", rows,
                      s->dropped_missing + s->dropped_weightless ? " of those that are used" : "",

@@ -22,7 +22,8 @@ fen_status fenp_settle_lp(fen_options *o, const fen_loss *loss, fen_error *err);
 fen_status fenp_lp_gamma(const fenp_kernel *kernel, const fenp_sample *sample, double *gamma,
                            fen_error *err);
 /* FEN_BAD_DATA: rows whose kernel values leave the range in which sums of them can be trusted. */
-fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *sample, fen_error *err);
+fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *sample,
+                            const fen_options *o, fen_error *err);
 /* (weighted mean of k(x, .., x))^(2/q): for lambda what the mean of k(x,x) is at q = 2. */
 double     fenp_lp_diagonal(const fenp_kernel *kernel, const fenp_sample *sample);
 /* The route that --route of size stands for, with so much room and for so many solves. NULL: *err

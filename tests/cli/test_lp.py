@@ -1,7 +1,6 @@
 """--penalty lp:P on the real tool: fits of every loss, routes, selection, paths, plans, bad input.
 
 Data sets are cut to the first rows, so that every test takes a second or two."""
-import json
 import math
 import os
 import sys
@@ -266,9 +265,13 @@ class Selection(Lp):
                          self.fit(data, *words, "--degree", "2")["primal"])
         self.assertNotEqual(self.fit(data, *words)["primal"],
                             self.fit(data, *words, "--degree", "3")["primal"])
+        self.assertEqual(self.fit(data, *words)["primal"],
+                         self.fit(data, *words, "--coef0", "0")["primal"])
+        self.assertGreater(self.fit(data, *words)["primal"],     # products of fewer columns join
+                           self.fit(data, *words, "--coef0", "1")["primal"])
         plain = ["--kernel", "polynomial", "--gamma", "0.1", "--lambda", "0.1"]
         self.assertEqual(self.fit(data, *plain)["primal"],
-                         self.fit(data, *plain, "--degree", "3")["primal"])
+                         self.fit(data, *plain, "--degree", "3", "--coef0", "1")["primal"])
 
 
 class Paths(Lp):
@@ -328,14 +331,12 @@ class BadInput(Lp):
             self.no("--penalty", "lp:" + p, says=["lp:" + p, "at most 2"])
 
     def test_odd_orders(self):
-        for p, nearest in (("1.5", "4/3"), ("1.9", "2/1"), ("1.2", None), ("1.21", "6/5"),
-                           ("1.001", "1000/999"), ("1.0013", None)):
-            words = ["--penalty", "lp:" + p, "--kernel", "tensor-linear"]
-            if nearest is None and p == "1.2":
-                self.run_tool("fit", self.data, *words, "--lambda", "0.1", "--quiet")
-            elif nearest != "1000/999":
-                self.no(*words, says=["even", "2, 4/3, 6/5, 8/7", "--kernel linear"]
-                        + ([f"lp:{nearest};"] if nearest else []))
+        for p, nearest in (("1.5", "4/3"), ("1.9", "2/1"), ("1.21", "6/5"), ("1.0013", "770/769")):
+            self.no("--penalty", "lp:" + p, "--kernel", "tensor-linear",
+                    says=["even", "2, 4/3, 6/5, 8/7", f"lp:{nearest};", "--kernel linear"])
+        for p in ("1.2", "4/3", "1.3333333333", "2"):     # as near as they can be written
+            self.run_tool("fit", self.data, "--penalty", "lp:" + p, "--kernel", "tensor-linear",
+                          "--lambda", "0.1", "--quiet")
 
     def test_too_large(self):
         rows = ["a,b,c,y"] + [f"{math.sin(i):.5f},{math.cos(2 * i):.5f},{math.sin(i * i):.5f},{i % 7}"
@@ -355,6 +356,9 @@ class BadInput(Lp):
         self.no(*words, "--gamma", "0.0018", code=DATA, commands=("fit",),
                 says=["row 20", "--gamma"])
         self.assertEqual(self.fit(self.data, *words)["verdict"], "optimal")
+        words[words.index("none")] = "standard"
+        self.no(*words, "--gamma", "1000", code=DATA, commands=("fit",),
+                says=["rows", "--gamma (auto is ", "--scale range"])
 
     def test_kernels(self):
         for kernel in ("gaussian", "polynomial", "laplace"):
