@@ -15,7 +15,7 @@
 #include "base/registry.h"
 #include "loss/traits.h"
 #include "solver/descend.h"
-#include "story.h"
+#include "story_lp.h"
 
 enum { LEAST_ROOM = 1 << 20 };
 enum { EIGEN_ROWS = 800 }; /* up to which one eigendecomposition takes a tenth of a second */
@@ -57,7 +57,7 @@ fenp_size fenp_solver_size(const fenp_solver *solver, const fen_options *o, cons
     if (!solver->iterative) return one;
     const int64_t left = fenp_memory_limit(o) - fenp_resident_with(fenp_certify_bytes(size), size);
     one = fenp_descend_size(size);
-    one.room = left > LEAST_ROOM ? left : LEAST_ROOM;
+    one.room = solver->lp ? fenp_lp_room(size, left) : left > LEAST_ROOM ? left : LEAST_ROOM;
     return one;
 }
 

@@ -13,13 +13,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/registry.h"
 #include "base/text.h"
+#include "solver/lp.h"
 #include "story_lp.h"
 
 static const double LARGEST_VALUE = 1e100; /* of a kernel */
 static const double STEPS = 15.0;          /* of a solve  */
+enum { VECTORS = 64 };                     /* n long, of solvers and what drives them */
 
 /* ---- q ----------------------------------------------------------------------------------- */
 
@@ -39,16 +42,18 @@ static int64_t nearest_even(double p)
 
 static fen_status check_even(const fen_options *o, double p, fen_error *err)
 {
-    char written[32], order[32];
+    char written[32], order[32], nearest[64] = "2";
     const int64_t even = nearest_even(p);
     if (fenp_kernel_of(o)->basis != FEN_TENSOR || fenp_even_order(p / (p - 1.0))) return FEN_OK;
+    if (even > 2)
+        snprintf(nearest, sizeof nearest, "%lld/%lld", (long long)even, (long long)(even - 1));
     fenp_print_short(p, written);
     fenp_print_short(p / (p - 1.0), order);
     return fenp_fail(err, FEN_BAD_CALL,
                      "--kernel %s needs an even q = p/(p-1), which is %s for p = %s: p can be 2, "
-                     "4/3, 6/5, 8/7 and so on, the nearest is --penalty lp:%lld/%lld; any p goes "
+                     "4/3, 6/5, 8/7 and so on, the nearest is --penalty lp:%s; any p goes "
                      "with --kernel linear",
-                     o->kernel, order, written, (long long)even, (long long)(even - 1));
+                     o->kernel, order, written, nearest);
 }
 
 fen_status fenp_settle_lp(fen_options *o, const fen_loss *loss, fen_error *err)
@@ -166,21 +171,39 @@ static fenp_form_size form_size(const fenp_size *size, int64_t room)
     return (fenp_form_size){ size->n, size->p, size->kernel, room };
 }
 
-/* fenp_pick_route has one solve in mind: where there are many, what is done once counts less. */
-const fenp_route *fenp_lp_route(const fenp_size *size, int64_t room, double solves, fen_error *err)
+/* What is left of so many bytes when a solver has its matrices. */
+static int64_t room_beside(const fenp_size *size, const fenp_route *route, int64_t left)
 {
-    const fenp_form_size form = form_size(size, room);
-    const fenp_route *best = fenp_pick_route(size->route, &form, err);
+    const fenp_form_size form = form_size(size, left > 0 ? left : 1);
+    const int64_t system = fenp_lp_system_bytes(&form, route);
+    const int64_t vectors = VECTORS * fenp_arena_bytes(size->n);
+    return system >= 0 && left - system > vectors ? left - system - vectors : 1;
+}
+
+int64_t fenp_lp_room(const fenp_size *size, int64_t left)
+{
+    return room_beside(size, fenp_find_route(size->route), left);
+}
+
+/* fenp_pick_route has one solve in mind: where there are many, what is done once counts less. */
+const fenp_route *fenp_lp_route(const fenp_size *size, int64_t left, double solves, fen_error *err)
+{
+    const int automatic = strcmp(size->route, "auto") == 0;
+    const fenp_route *best = NULL;
     double least = INFINITY;
-    if (!best || strcmp(size->route, "auto") != 0) return best;
+    int64_t most = 1;
     for (int i = 0; fenp_routes[i]; i++) {
         const fenp_route *route = fenp_routes[i];
+        if (!automatic && strcmp(route->name, size->route) != 0) continue;
+        const fenp_form_size form = form_size(size, room_beside(size, route, left));
         const int64_t bytes = route->possible(&form) ? route->bytes(&form) : -1;
-        if (bytes < 0 || bytes > room) continue;
+        most = form.room > most ? form.room : most;
+        if (bytes < 0 || bytes > form.room) continue;
         const double work = route->build(&form) + STEPS * solves * route->step(&form);
         if (work < least) best = route, least = work;
     }
-    return best;
+    const fenp_form_size form = form_size(size, most);
+    return best ? best : fenp_pick_route(size->route, &form, err); /* which says why not */
 }
 
 double fenp_lp_opening(const fenp_size *size)

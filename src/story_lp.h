@@ -26,10 +26,12 @@ fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *sample
                             const fen_options *o, fen_error *err);
 /* (weighted mean of k(x, .., x))^(2/q): for lambda what the mean of k(x,x) is at q = 2. */
 double     fenp_lp_diagonal(const fenp_kernel *kernel, const fenp_sample *sample);
-/* The route that --route of size stands for, with so much room and for so many solves. NULL: *err
+/* The route that --route of size stands for, with so many bytes and for so many solves. NULL: *err
  * says what would do. */
-const fenp_route *fenp_lp_route(const fenp_size *size, int64_t room, double solves,
+const fenp_route *fenp_lp_route(const fenp_size *size, int64_t left, double solves,
                                 fen_error *err);
+/* What the form may take of so many bytes; size has its route. */
+int64_t    fenp_lp_room(const fenp_size *size, int64_t left);
 /* Of the flops of a solver those that are done once for any number of solves. 0: not lp. */
 double     fenp_lp_opening(const fenp_size *size);
 /* "features: 8 columns", "packed: 4.4 million distinct entries of the Gram tensor" */

@@ -191,8 +191,7 @@ double fenp_solving_flops(const fenp_strategy *s, const fen_options *o, const fe
     return once + solves * (double)size->targets * (s->solver->flops(&s->size) - once);
 }
 
-/* Penalty lp: the route that all steps take, within what memory is left beside the matrices of a
- * Newton step. */
+/* Penalty lp: the route that all steps take, within what memory is left beside the certificate. */
 static fen_status settle_route(const fen_options *o, fenp_size *size, fen_error *err)
 {
     if (!fenp_is_lp(&size->kernel)) return FEN_OK;
@@ -200,11 +199,10 @@ static fen_status settle_route(const fen_options *o, fenp_size *size, fen_error 
     const int lambdas = points(&o->lambda, searching ? FENP_AUTO_LAMBDAS_LP : 1);
     const int64_t folds = fenp_folds(o) ? fenp_folds(o) : size->n / 4 + 1;
     const double refits = lambdas > 1 ? 0.3 * (double)folds * lambdas : 0.0;
-    const int64_t steps = fenp_bytes(size->n, size->n, 3 * (int64_t)sizeof(double));
-    const int64_t left = fenp_memory_limit(o) - fenp_resident_with(steps, size);
+    const int64_t left = fenp_memory_limit(o) - fenp_resident_with(fenp_certify_bytes(size), size);
     fen_error why;
     const fenp_route *route =
-        fenp_lp_route(size, left > 1 ? left : 1, (1.0 + refits) * (double)size->targets, &why);
+        fenp_lp_route(size, left, (1.0 + refits) * (double)size->targets, &why);
     if (!route) return fenp_fail(err, why.status, "%s", why.message);
     size->route = route->name;
     return FEN_OK;
@@ -261,6 +259,7 @@ static int64_t rows_that_fit(const fenp_strategy *s, const fenp_size *size, int6
         fenp_size part = *size, asked = s->size;
         part.n = asked.n = low + (high - low) / 2;
         if (s->solver->iterative) asked.room = 1; /* the least that will do */
+        if (s->solver->lp) asked.room = fenp_lp_room(&asked, limit - fenp_resident_with(0, &part));
         const int64_t bytes = fenp_solving_bytes(s->solver, &asked);
         const int64_t all = bytes + fenp_certify_bytes(&part) + fenp_tangent_bytes(&part);
         if (bytes >= 0 && fenp_resident_with(all, &part) <= limit)
