@@ -208,6 +208,23 @@ static fen_status settle_route(const fen_options *o, fenp_size *size, fen_error 
     return FEN_OK;
 }
 
+/* Several values ask for a score. */
+static fen_status check_choices(const fen_options *o, const fenp_strategy *s, int searching,
+                                fen_error *err)
+{
+    if (is_one_class(o) && (s->gammas > 1 || s->lambdas > 1))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--task one-class has no score to choose by: give one gamma and lambda");
+    if (!searching && (s->gammas > 1 || s->lambdas > 1 || s->powers > 1))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--select none leaves several values of %s to choose from: "
+                         "give one, or another --select",
+                         s->gammas > 1    ? "gamma"
+                         : s->lambdas > 1 ? "lambda"
+                                          : "power");
+    return FEN_OK;
+}
+
 fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
                               const fenp_size *asked, fenp_strategy *out, fen_error *err)
 {
@@ -226,20 +243,13 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
     s.refits = !fenp_is_square(loss) || solver->lp;
     list_points(o, kernel, loss, searching, &s);
     s.powers = fenp_list_powers(o, powers);
-    if (is_one_class(o) && (s.gammas > 1 || s.lambdas > 1))
-        return fenp_fail(err, FEN_BAD_CALL,
-                         "--task one-class has no score to choose by: give one gamma and lambda");
-    if (!searching && (s.gammas > 1 || s.lambdas > 1 || s.powers > 1))
-        return fenp_fail(err, FEN_BAD_CALL,
-                         "--select none leaves several values of %s to choose from: "
-                         "give one, or another --select",
-                         s.gammas > 1    ? "gamma"
-                         : s.lambdas > 1 ? "lambda"
-                                         : "power");
+    status = check_choices(o, &s, searching, err);
+    if (status != FEN_OK) return status;
     s.bytes = fenp_solving_bytes(solver, &s.size);
     if (s.bytes >= 0) s.bytes += fenp_certify_bytes(size) + fenp_tangent_bytes(size);
-    s.flops = fenp_solving_flops(&s, o, size) +
-              4.0 * (double)size->n * (double)size->n * (double)(size->p + 20);
+    s.flops = fenp_solving_flops(&s, o, size);
+    if (!solver->lp || !kernel->linear) /* the certificate */
+        s.flops += 4.0 * (double)size->n * (double)size->n * (double)(size->p + 20);
     s.rows = size->n;
     if (s.bytes < 0)
         return fenp_fail(err, FEN_MEMORY, "%lld rows are too many for --engine %s",
