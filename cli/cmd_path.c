@@ -30,19 +30,28 @@ static span next_target(const json_t *points, size_t from)
 
 /* ---- for people ------------------------------------------------------------------------ */
 
+/* Its one power stands in the title, and no ridge penalty has the same solution. */
+static int is_lp(const json_t *json)
+{
+    return strncmp(json_text_at(json, "penalty"), "lp:", 3) == 0;
+}
+
 /* JSON has null for an infinite objective: no function within a hard tube was found. */
-static void print_point(const json_t *p, char mark, int square)
+static void print_point(const json_t *p, char mark, int square, int lp)
 {
     const int feasible = !isnan(json_at(p, "objective"));
     const double loss = json_at(p, "mean_loss"), score = json_at(p, "score");
     char lambda2[32] = "f = 0";
     if (json_at(p, "norm") > 0) snprintf(lambda2, sizeof lambda2, "%.4g", json_at(p, "lambda2"));
-    printf("%c %7.4g %11.4g ", mark, json_at(p, "power"), json_at(p, "lambda"));
+    printf("%c ", mark);
+    if (!lp) printf("%7.4g ", json_at(p, "power"));
+    printf("%11.4g ", json_at(p, "lambda"));
+    if (!lp) printf("%11s ", feasible ? lambda2 : "-");
     if (feasible)
-        printf("%11s %11.5g %11.6g %10.5g", lambda2, json_at(p, "norm"), json_at(p, "objective"),
+        printf("%11.5g %11.6g %10.5g", json_at(p, "norm"), json_at(p, "objective"),
                square ? sqrt(loss) : loss);
     else
-        printf("%11s %11s %11s %10s", "-", "-", "infeasible", "-");
+        printf("%11s %11s %10s", "-", "infeasible", "-");
     if (!square) printf(" %7.0f", json_at(p, "support"));
     if (!isnan(score)) printf(" %10.5g", square ? sqrt(score) : score);
     putchar('\n');
@@ -59,14 +68,18 @@ static const char *score_name(const json_t *json, int square)
 static void print_target(const json_t *json, const span *s, int named)
 {
     const int square = strcmp(json_text_at(json, "loss"), "square") == 0;
+    const int lp = is_lp(json);
     const char *score = score_name(json, square);
     if (named) printf("\n%s\n", json_text_at(point_at(s, s->from), "target"));
-    printf("  %7s %11s %11s %11s %11s %10s", "power", "lambda", "lambda2", "norm", "objective",
-           square ? "train RMSE" : "mean loss");
+    printf("  ");
+    if (!lp) printf("%7s ", "power");
+    printf("%11s ", "lambda");
+    if (!lp) printf("%11s ", "lambda2");
+    printf("%11s %11s %10s", "norm", "objective", square ? "train RMSE" : "mean loss");
     if (!square) printf(" %7s", "support");
     printf(score[0] ? " %10s\n" : "\n", score);
     for (size_t i = s->from; i < s->to; i++)
-        print_point(point_at(s, i), score[0] && i == s->best ? '>' : ' ', square);
+        print_point(point_at(s, i), score[0] && i == s->best ? '>' : ' ', square, lp);
 }
 
 static void print_path(const json_t *json, int advice)
@@ -75,7 +88,9 @@ static void print_path(const json_t *json, int advice)
     char gamma[32] = "";
     if (json_at(json, "gamma") > 0)
         snprintf(gamma, sizeof gamma, ", gamma %.6g", json_at(json, "gamma"));
-    printf("%s kernel%s, %.0f rows\n", json_text_at(json, "kernel"), gamma, json_at(json, "n"));
+    printf("%s kernel%s%s%s, %.0f rows\n", json_text_at(json, "kernel"), gamma,
+           is_lp(json) ? ", penalty " : "", is_lp(json) ? json_text_at(json, "penalty") : "",
+           json_at(json, "n"));
     for (size_t from = 0; from < json_array_size(points);) {
         const span s = next_target(points, from);
         print_target(json, &s, s.to - s.from < json_array_size(points));
@@ -84,11 +99,14 @@ static void print_path(const json_t *json, int advice)
     const int square = strcmp(json_text_at(json, "loss"), "square") == 0;
     char text[512];
     snprintf(text, sizeof text, "%s%s",
-             square ? "lambda2: the ridge penalty with the same solution; > the least RMSE by "
-                      "leave-one-out or GCV"
-                    : "lambda2: the penalty of power 2 with the same solution; support: rows "
-                      "with a coefficient; > the least held-out loss, where --select kfold:K "
-                      "asks for it",
+             is_lp(json)
+                 ? "norm: |w|_p; > the least held-out loss, where --select kfold:K asks for "
+                   "it"
+             : square ? "lambda2: the ridge penalty with the same solution; > the least RMSE by "
+                        "leave-one-out or GCV"
+                      : "lambda2: the penalty of power 2 with the same solution; support: rows "
+                        "with a coefficient; > the least held-out loss, where --select kfold:K "
+                        "asks for it",
              advice ? "; -o writes the solutions as well" : "");
     print_wrapped(stdout, "", text);
 }

@@ -169,12 +169,13 @@ static const char *score_kind(const fenp_path *h)
 static json_t *path_json(const fenp_path *h, json_t *points)
 {
     const fen_kernel *kernel = h->kernel.table;
-    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:s?, s:s, s:o, s:O}", "n",
+    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:o, s:s?, s:s, s:o, s:O}", "n",
                      (json_int_t)h->sample->n, "d", (json_int_t)h->sample->p, "over", h->o.over,
-                     "loss", h->loss->name, "kernel", kernel->name, "gamma",
-                     fenp_json_number(kernel->uses_gamma ? h->kernel.par.gamma : NAN), "score_kind",
-                     score_kind(h), "solution", kernel->linear ? "weights" : "coefficients",
-                     "features", names_json(h), "points", points);
+                     "loss", h->loss->name, "penalty", h->o.penalty, "kernel", kernel->name,
+                     "gamma", fenp_json_number(kernel->uses_gamma ? h->kernel.par.gamma : NAN),
+                     "score_kind", score_kind(h), "solution",
+                     kernel->linear ? "weights" : "coefficients", "features", names_json(h),
+                     "points", points);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
