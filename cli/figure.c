@@ -120,9 +120,16 @@ static int has_indicators(const json_t *path)
     return i < json_array_size(names);
 }
 
+/* Solutions are coefficients of features. */
+static int is_linear(const json_t *path)
+{
+    return strcmp(json_text_at(path, "kernel"), "linear") == 0 ||
+           strcmp(json_text_at(path, "solution"), "weights") == 0;
+}
+
 static const char *curves_of(const json_t *path)
 {
-    if (strcmp(json_text_at(path, "kernel"), "linear") != 0) return "coefficients of the rows";
+    if (!is_linear(path)) return "coefficients of the rows";
     return has_indicators(path) ? "coefficients of the scaled features (0/1 features unscaled)"
                                 : "coefficients of the scaled features";
 }
@@ -138,8 +145,7 @@ int figure_read(figure *f, const json_t *path)
                    .exact = strcmp(json_text_at(path, "solution"), "breakpoints") == 0,
                    .mark = json_at(path, "selected"),
                    .count = count_targets(path) };
-    if (json_array_size(json_object_get(path, "features")) == 0 &&
-        strcmp(json_text_at(path, "kernel"), "linear") != 0)
+    if (json_array_size(json_object_get(path, "features")) == 0 && !is_linear(path))
         return complain(EXIT_USAGE, "--plot draws coefficients: use --kernel linear");
     f->of = calloc((size_t)f->count + 1, sizeof *f->of);
     int done = f->of != NULL;

@@ -293,6 +293,16 @@ class Paths(Lp):
         fitted = self.fit(data, *LP, "--lambda", repr(middle["lambda"]), "--tolerance", "1e-9")
         self.assertAlmostEqual(fitted["primal"] / middle["objective"], 1, places=7)
 
+    def test_table_and_picture(self):
+        data = self.real("energy", 40)
+        for kernel in ("linear", "tensor-linear"):
+            text = self.run_tool("path", data, *LP, "--kernel", kernel, "--lambda", "0.01,1",
+                                 "--plot", "p.svg").out
+            self.assertIn("penalty lp:4/3", text)
+            self.assertNotIn("lambda2", text)
+            self.assertNotIn("nan", text)
+            self.assertIn("coefficients of the scaled features", self.read("p.svg").decode())
+
     def test_scored(self):
         data = self.real("energy", 60)
         found = self.run_tool("path", data, *LP, "--lambda", "0.01,1", "--select", "kfold:4",
