@@ -42,11 +42,12 @@ static double share(const feature_list *l, int64_t k)
     return l->sum > 0 ? part(l, k) / l->sum : 0;
 }
 
-/* How many weights are at least this part of the largest. */
+/* How many weights other than 0 are at least this part of the largest. */
 static int64_t count_from(const feature_list *l, double least)
 {
     int64_t k = 0;
-    while (k < l->count && largest(l) > 0 && fabs(l->weight[l->order[k]]) >= least * largest(l))
+    while (k < l->count && l->weight[l->order[k]] != 0 &&
+           fabs(l->weight[l->order[k]]) >= least * largest(l))
         k++;
     return k;
 }
@@ -172,7 +173,9 @@ void report_features(const fen_model *model, const json_t *json, const feature_l
            of, l->bulk, l->count, sum_words(json), l->support);
     printf("%*s%-*s %12s %9s\n", LABEL_WIDTH, "", NAME, "", "weight", "share");
     for (int64_t k = 0; k < shown; k++) print_row(model, l, k);
-    if (l->count > shown)
+    if (set == shown && l->count > shown)
+        report("", "and %" PRId64 " of weight 0", l->count - shown);
+    else if (l->count > shown)
         report("",
                "and %" PRId64 " smaller ones: --json has those of at least 1/1000 of the largest",
                l->count - shown);

@@ -170,6 +170,16 @@ class Features(ToolTest):
                          (0, 0, []))
         self.assertIn("all weights of 5 are 0", self.text())
 
+    def test_weights_of_0_are_counted(self):
+        lines = self.read("data.csv").decode().splitlines()
+        self.write("one.csv", "\n".join([lines[0]] + [
+            f"{line.rpartition(',')[0]},{-2 * float(line.split(',')[1])!r}"
+            for line in lines[1:]]) + "\n")
+        self.fit("--penalty", "l1", "--lambda", "1", data="one.csv")
+        text = self.text("one.fen")
+        self.assertIn("1 of 5 carry 99 % of sum |w|", text)
+        self.assertIn("and 4 of weight 0", text)
+
     def test_models_without_a_list_say_so(self):
         self.fit("--penalty", "lp:4/3", "--kernel", "tensor-exponential", "--lambda", "0.1",
                  "--time-limit", "20")
