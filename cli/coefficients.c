@@ -135,8 +135,7 @@ static void print_several(const listing *l, const json_t *model, size_t shown)
         report("", "the first %" PRId64 " of %" PRId64 " outputs", across, l->targets);
 }
 
-/* Two classes have one row of coefficients. */
-static void report_sign(const json_t *model)
+void report_sign(const json_t *model)
 {
     const json_t *output = json_array_get(json_object_get(model, "outputs"), 0);
     const char *plus = json_text_at(output, "plus");

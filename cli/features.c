@@ -173,6 +173,7 @@ void report_features(const fen_model *model, const json_t *json, const feature_l
            of, l->bulk, l->count, sum_words(json), l->support);
     printf("%*s%-*s %12s %9s\n", LABEL_WIDTH, "", NAME, "", "weight", "share");
     for (int64_t k = 0; k < shown; k++) print_row(model, l, k);
+    if (fen_model_targets(model) == 1) report_sign(json);
     if (set == shown && l->count > shown)
         report("", "and %" PRId64 " of weight 0", l->count - shown);
     else if (l->count > shown)

@@ -48,6 +48,7 @@ void report_objective(const json_t *model);     /* and what a power other than 2
 void report_certificate(const json_t *model);
 void report_coefficients(const json_t *model);  /* coefficients.c: of linear models */
 void report_error(const json_t *model);
+void report_sign(const json_t *model);          /* two classes have one row of coefficients */
 /* A name in so many characters, ".." in the place of what does not fit. */
 const char *fitted(const char *name, int width, char *out, size_t size);
 
