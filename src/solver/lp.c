@@ -50,8 +50,7 @@ double fenp_lp_flops(const fenp_size *size, double steps)
     const fenp_form_size of = form_size(size);
     const fenp_route *route = fenp_pick_route(size->route, &of, NULL);
     if (!route) return INFINITY;
-    const double n = (double)size->n;
-    return route->build(&of) + steps * (route->step(&of) + n * n * n / 3.0);
+    return route->build(&of) + steps * (route->step(&of) + fenp_lp_system_flops(&of, route));
 }
 
 fen_status fenp_lp_begin(fenp_arena *arena, const fenp_problem *problem, fenp_lp *out,

@@ -86,6 +86,7 @@ typedef struct fenp_lp_system {
     int64_t m;
 } fenp_lp_system;
 int64_t    fenp_lp_system_bytes(const fenp_form_size *size, const fenp_route *route);
+double     fenp_lp_system_flops(const fenp_form_size *size, const fenp_route *route);
 void       fenp_lp_system_open(fenp_lp_system *e, fenp_arena *arena, const fenp_form *form,
                                int bias);
 /* B at s->a; d (m > 0 of them, rows of positive weight) to the diagonal; and the factor. */

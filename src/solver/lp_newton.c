@@ -216,7 +216,7 @@ static double descend(state *s, double start, double most)
         for (int64_t t = 0; t < s->e.count; t++)
             along -= (long double)s->down[t] * (s->e.u[t] - s->kept[t]);
         const double now = merit_at(s, s->mu);
-        if (now <= start + ENOUGH * (double)along + noise && along <= noise &&
+        if (now <= start + ENOUGH * (double)along + noise && along <= noise && 0.0 <= s->lp.value &&
             s->lp.value <= largest)
             return part;
     }
@@ -256,6 +256,24 @@ static fen_status step(state *s, double *moved, const fenp_task *task, fen_error
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
+/* Terms inside their intervals make up for what the others lack of sum 0. */
+static void even_out(state *s)
+{
+    const fenp_lp_terms *e = &s->e;
+    for (int pass = 0; s->lp.q.bias && pass < PASSES; pass++) {
+        long double sum = 0.0L, inside = 0.0L;
+        for (int64_t t = 0; t < e->count; t++) {
+            sum += e->u[t];
+            if (e->low[t] < e->u[t] && e->u[t] < e->high[t])
+                inside += s->lp.q.w[s->lp.row[e->of[t]]];
+        }
+        if (inside == 0.0L) return;
+        for (int64_t t = 0; t < e->count; t++)
+            if (e->low[t] < e->u[t] && e->u[t] < e->high[t])
+                e->u[t] -= (double)(sum / inside) * s->lp.q.w[s->lp.row[e->of[t]]];
+    }
+}
+
 /* Terms that are nearer to an end than its multiplier is to 0 go there. */
 static void round_off(state *s, double goal)
 {
@@ -273,6 +291,7 @@ static void round_off(state *s, double goal)
         if (fenp_lp_has_low(&s->e, t) && (s->e.u[t] - s->e.low[t]) * pull < s->y[t] * size)
             s->e.u[t] = s->e.low[t];
     }
+    even_out(s);
     fenp_lp_terms_gather(&s->e, &s->lp);
     for (int64_t i = 0; i < lp->n; i++) lp->u[i] = lp->a[i] / lp->scale;
     fenp_target_feasible(&lp->q, lp->u);

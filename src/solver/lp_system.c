@@ -21,10 +21,10 @@
 
 enum { BLOCK = 512, ROUNDS = 2, MOST_RAISES = 12 };
 
-/* Fewer columns than rows, by enough to pay. */
+/* Fewer columns than rows: less work, and D is not lost beside a B of low rank. */
 static int by_root(const fenp_route *route, int64_t rank, int64_t n)
 {
-    return route->root && rank >= 0 && rank < n / 2;
+    return route->root && rank >= 0 && rank < n;
 }
 
 /* Of a route that is not open yet. */
@@ -38,11 +38,19 @@ int64_t fenp_lp_system_bytes(const fenp_form_size *size, const fenp_route *route
 {
     const int64_t n = size->n, rank = rank_of(size, route);
     const int root = by_root(route, rank, n);
-    const int64_t side = root ? rank + 1 : n / 2 + 1;
+    const int64_t side = root ? rank + 1 : n;
     const int64_t matrix = fenp_bytes(n, root ? rank : n, sizeof(double));
     const int64_t gram = fenp_bytes(side, side, sizeof(double));
     if (matrix < 0 || gram < 0) return -1;
     return matrix + gram + 5 * fenp_arena_bytes(n) + (4 + BLOCK) * fenp_arena_bytes(side) + 128;
+}
+
+double fenp_lp_system_flops(const fenp_form_size *size, const fenp_route *route)
+{
+    const double n = (double)size->n, rank = (double)rank_of(size, route);
+    return by_root(route, rank_of(size, route), size->n)
+               ? n * rank * rank + rank * rank * rank / 3.0
+               : n * n * n / 3.0;
 }
 
 void fenp_lp_system_open(fenp_lp_system *e, fenp_arena *arena, const fenp_form *form, int bias)

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "tensor/form.h"
 
+static const double AT_LEAST = 1e8; /* flops that are nothing: exact forms are better then */
 static const double SOLVE = 15.0;
 static const double APPROXIMATE = 4.0;
 static const double CLOSE = 1e-9; /* relative: p is written with few digits */
@@ -152,7 +153,7 @@ const fenp_route *fenp_pick_route(const char *name, const fenp_form_size *size, 
         const fenp_route *route = fenp_routes[i];
         if (!route->possible(size) || !fits(route, size)) continue;
         double work = route->build(size) + SOLVE * route->step(size);
-        if (route == &fenp_route_low_rank) work *= APPROXIMATE;
+        if (route == &fenp_route_low_rank) work = APPROXIMATE * work + AT_LEAST;
         if (!best || work < least) {
             best = route;
             least = work;
