@@ -152,7 +152,7 @@ static inline void some_arrays(fen_model *m, const some_kind *kind)
 {
     int linear = m->kernel.table->linear;
     int square = strcmp(kind->kernel, "precomputed") == 0;
-    const int terms = kind->penalty && !linear && !some_exponent(kind);
+    const int terms = kind->penalty && !linear && some_exponent(kind) == 0.0;
     if (kind->task == TWO || kind->task == REST || (terms && !square)) some_support(m);
     if (terms) m->terms = some_numbers(m->targets * m->kept, 6);
     free(m->dual), free(m->offset);
