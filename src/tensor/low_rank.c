@@ -12,9 +12,9 @@
  * Accuracy: the form is that of a kernel smaller by E, 0 <= diag E <= tolerance times the largest
  *   kernel value (nearly: no pass over all points makes sure of it). At solutions (concrete,
  *   exponential kernel, q = 4) T is then too small by 4e4 (n = 100, 200) to 1e5 (n = 500) times
- *   the tolerance of the objective: 1e-11 makes about 1e-6 of it, and fewer rows can have 1e-12
- *   or, where rounding sets the limit, 1e-14: 1e-9. The roundings of single precision are below
- *   that; in the first columns they would come to 1e-6.
+ *   the tolerance of the objective: TOLERANCE makes about 1e-6 of it. Where the rank stays low,
+ *   it is FINE, at which rounding sets the limit: 1e-9. The roundings of single precision are
+ *   below that; in the first columns they would come to 1e-6.
  * Cost: opening about 2 M r^2 flops; V: 4 r M bytes of memory traffic. */
 #include <math.h>
 #include <omp.h>
@@ -27,18 +27,15 @@
 
 enum {
     WIDE = 128,
-    VERY_FEW_POINTS = 10000,
     FEW_POINTS = 50000,
     MOST = 1536, /* columns: 3.3 GB for 1000 rows of q = 4 */
     MOST_OF_FEW = 3072,
-    LEAST = 32, /* columns below which it is not worth while, however little room there is */
-    USUAL = 900 /* for the planner, where the rank shows at the end alone */
+    LEAST = 32,       /* columns below which it is not worth while, however little room there is */
+    USUAL = 900,      /* the rank that the planner counts with, unless there are fewer */
+    USUAL_DEGREE = 5, /* monomials up to this degree */
 };
-
-static double tolerance_for(int64_t points)
-{
-    return points <= VERY_FEW_POINTS ? 1e-14 : points <= FEW_POINTS ? 1e-12 : 1e-11;
-}
+static const double TOLERANCE = 1e-11, FINE = 1e-14;
+static const double CHEAP = 1e11; /* flops M r^2 up to which the rank may grow for FINE */
 
 typedef struct low_rank {
     int64_t points, rank;
@@ -99,6 +96,12 @@ static int64_t most_rank(const fenp_form_size *size)
     return rank;
 }
 
+static double usual_rank(const fenp_form_size *size)
+{
+    const int64_t monomials = fenp_multisets(size->p + 1, USUAL_DEGREE);
+    return (double)min_of(most_rank(size), min_of(USUAL, monomials));
+}
+
 static int possible(const fenp_form_size *size)
 {
     return fenp_even_order(size->kernel.par.order) > 0 && points_of(size) < INT64_MAX;
@@ -108,13 +111,13 @@ static int64_t bytes(const fenp_form_size *size) { return bytes_of_rank(size, mo
 
 static double build(const fenp_form_size *size)
 {
-    const double m = (double)points_of(size), r = (double)min_of(most_rank(size), USUAL);
+    const double m = (double)points_of(size), r = usual_rank(size);
     return 2.0 * m * r * (r + 2.0 * (double)size->p + 20.0);
 }
 
 static double step(const fenp_form_size *size)
 {
-    const double r = (double)min_of(most_rank(size), USUAL), n = (double)size->n;
+    const double r = usual_rank(size), n = (double)size->n;
     return 2.0 * (double)size->kernel.par.order * (double)points_of(size) * r + n * n * r;
 }
 
@@ -192,12 +195,14 @@ static low_rank *new_low_rank(fenp_arena *arena, const fenp_form_size *size, int
 static fen_status open_form(fenp_arena *arena, const fenp_form_size *size, fen_view x,
                             fenp_form *out, const fenp_task *task, fen_error *err)
 {
-    const double tolerance = tolerance_for(points_of(size));
+    const fenp_pivots_wish wish = { .tolerance = TOLERANCE,
+                                    .fine = FINE,
+                                    .few = (int64_t)sqrt(CHEAP / (double)points_of(size)),
+                                    .most = most_rank(size) };
     const fenp_task finding = fenp_task_part(task, "pivots", 0.0, 0.7);
     const fenp_task filling = fenp_task_part(task, "low-rank factor", 0.7, 1.0);
     fenp_pivots pivots;
-    fen_status status =
-        fenp_pivots_search(&size->kernel, x, tolerance, most_rank(size), 0, &pivots, &finding, err);
+    fen_status status = fenp_pivots_search(&size->kernel, x, &wish, &pivots, &finding, err);
     if (status != FEN_OK) return status;
     low_rank *f = new_low_rank(arena, size, pivots.count);
     status = factorise(f, &pivots, size, x, &filling, err);

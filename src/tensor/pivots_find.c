@@ -89,7 +89,10 @@ typedef struct search {
     fen_view x;
     int64_t h, points, most;
     int check;           /* a last pass makes sure, and finds what is left */
-    double top, goal;    /* the largest k(u,u); e that is small enough     */
+    double top;          /* the largest k(u,u) */
+    double goal;         /* e that is small enough */
+    double enough;       /* the same, once there are */
+    int64_t few;         /* so many pivots */
     int64_t count, room; /* pivots */
     int64_t *row;        /* room x h */
     double *point;       /* room x p */
@@ -144,6 +147,12 @@ static int64_t largest(const double *e, int64_t count)
     for (int64_t i = 1; i < count; i++)
         if (e[i] > e[at]) at = i;
     return at;
+}
+
+/* e that is small enough after so many pivots. */
+static double goal_of(const search *s)
+{
+    return s->count < s->few ? s->goal : fmax(s->goal, s->enough);
 }
 
 /* How far: e falls from top to goal by about equal factors. */
@@ -223,18 +232,18 @@ static int64_t in_panel(const search *s, int64_t pivot)
     return b;
 }
 
-/* Until e of no candidate is above stop. */
+/* Until e of no candidate is above stop, or it is small enough. */
 static fen_status choose(search *s, double stop, const fenp_task *task, fen_error *err)
 {
     fen_status status = make_room(s, err);
     s->panel = 0;
     while (status == FEN_OK && s->count < s->most) {
         const int64_t pivot = largest(s->e, s->candidates);
-        if (!(s->e[pivot] > stop)) break;
+        if (!(s->e[pivot] > fmax(stop, goal_of(s)))) break;
         if (in_panel(s, pivot) < 0) {
             status = fenp_task_at(task, progress(s, s->e[pivot]), err);
             if (status == FEN_OK) status = make_room(s, err);
-            if (status == FEN_OK) open_panel(s, stop);
+            if (status == FEN_OK) open_panel(s, fmax(stop, s->goal));
         }
         if (status == FEN_OK) add_pivot(s, in_panel(s, pivot));
     }
@@ -312,7 +321,7 @@ static void pass_block(search *s, const fenp_span *span, int64_t group, int64_t 
 /* A sample without replacement in proportion to e: the largest of log(uniform)/e. */
 static void offer(search *s, double e, int64_t k)
 {
-    if (!(e > s->goal)) return;
+    if (!(e > goal_of(s))) return;
     best_offer(&s->worst, e, k);
     best_offer(&s->sample, log(fenp_uniform(0, 0, (uint64_t)k)) / e, k);
 }
@@ -360,11 +369,11 @@ static int64_t join_candidates(search *s)
 static fen_status search_by_passes(search *s, double *left, const fenp_task *task, fen_error *err)
 {
     fen_status status = pass(s, left, task, err);
-    while (status == FEN_OK && *left > s->goal && s->count < s->most) {
+    while (status == FEN_OK && *left > goal_of(s) && s->count < s->most) {
         const double outside = s->worst.count == s->worst.want ? s->worst.least : 0.0;
         status = set_candidates(s, s->worst.at, join_candidates(s), err);
-        if (status == FEN_OK) status = choose(s, fmax(s->goal, DROP * outside), task, err);
-        if (!s->check && (DROP * outside <= s->goal || s->count == s->most)) break;
+        if (status == FEN_OK) status = choose(s, DROP * outside, task, err);
+        if (!s->check && (DROP * outside <= goal_of(s) || s->count == s->most)) break;
         if (status == FEN_OK) status = pass(s, left, task, err);
     }
     return status;
@@ -373,7 +382,7 @@ static fen_status search_by_passes(search *s, double *left, const fenp_task *tas
 static fen_status search_among_all(search *s, double *left, const fenp_task *task, fen_error *err)
 {
     fen_status status = set_candidates(s, NULL, s->points, err);
-    if (status == FEN_OK) status = choose(s, s->goal, task, err);
+    if (status == FEN_OK) status = choose(s, 0.0, task, err);
     if (status == FEN_OK) *left = s->points > 0 ? s->e[largest(s->e, s->points)] : 0.0;
     return status;
 }
@@ -392,13 +401,16 @@ static double largest_value(const fenp_kernel *kernel, fen_view x, int64_t h)
     return top;
 }
 
-static fen_status search_open(search *s, double tolerance, int64_t most, fen_error *err)
+static fen_status search_open(search *s, const fenp_pivots_wish *wish, fen_error *err)
 {
     s->h = fenp_half_order(s->kernel);
     s->points = fenp_multisets(s->x.rows, s->h);
-    s->most = most > 0 ? min_of(most, s->points) : s->points;
+    s->most = wish->most > 0 ? min_of(wish->most, s->points) : s->points;
     s->top = largest_value(s->kernel, s->x, s->h);
-    s->goal = fmax(tolerance, FLOOR) * s->top;
+    s->goal = fmax(wish->fine, FLOOR) * s->top;
+    s->enough = wish->tolerance * s->top;
+    s->few = wish->few;
+    s->check = wish->check;
     if (s->points == INT64_MAX)
         return fenp_fail(err, FEN_MEMORY,
                          "%lld rows have more products of %lld than can be counted: take fewer "
@@ -419,13 +431,13 @@ static void search_close(search *s)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-fen_status fenp_pivots_search(const fenp_kernel *kernel, fen_view x, double tolerance, int64_t most,
-                              int check, fenp_pivots *out, const fenp_task *task, fen_error *err)
+fen_status fenp_pivots_search(const fenp_kernel *kernel, fen_view x, const fenp_pivots_wish *wish,
+                              fenp_pivots *out, const fenp_task *task, fen_error *err)
 {
-    search s = { .kernel = kernel, .x = x, .check = check };
+    search s = { .kernel = kernel, .x = x };
     double left = 0.0;
     *out = (fenp_pivots){ 0 };
-    fen_status status = search_open(&s, tolerance, most, err);
+    fen_status status = search_open(&s, wish, err);
     if (status == FEN_OK)
         status = s.points <= ALL ? search_among_all(&s, &left, task, err)
                                  : search_by_passes(&s, &left, task, err);
@@ -442,5 +454,8 @@ fen_status fenp_pivots_search(const fenp_kernel *kernel, fen_view x, double tole
 fen_status fenp_pivots_find(const fenp_kernel *kernel, fen_view x, double tolerance, int64_t most,
                             fenp_pivots *out, const fenp_task *task, fen_error *err)
 {
-    return fenp_pivots_search(kernel, x, tolerance, most, 1, out, task, err);
+    const fenp_pivots_wish wish = {
+        .tolerance = tolerance, .fine = tolerance, .most = most, .check = 1
+    };
+    return fenp_pivots_search(kernel, x, &wish, out, task, err);
 }

@@ -23,10 +23,17 @@ void fenp_span_project(const fenp_span *span, const double *u, int64_t points, d
 /* The same of points first .. first + points - 1 of all; u: room for points x p + h. */
 void fenp_span_block(const fenp_span *span, int64_t first, int64_t points, double *u, double *l,
                      double *e, double *k);
-/* fenp_pivots_find; check = 0: without the last pass, which makes sure of the tolerance and finds
- * what is left: `left` is then that of the pass before. */
-fen_status fenp_pivots_search(const fenp_kernel *kernel, fen_view x, double tolerance, int64_t most,
-                              int check, fenp_pivots *out, const fenp_task *task, fen_error *err);
+/* How far a search goes: until the largest e is at most fine times the largest k(u,u) with fewer
+ * than `few` pivots, at most tolerance times it with more, or there are `most` (0: any number).
+ * check = 0: without the last pass, which makes sure and finds what is left: `left` is then that
+ * of the pass before. */
+typedef struct fenp_pivots_wish {
+    double tolerance, fine;
+    int64_t few, most;
+    int check;
+} fenp_pivots_wish;
+fen_status fenp_pivots_search(const fenp_kernel *kernel, fen_view x, const fenp_pivots_wish *wish,
+                              fenp_pivots *out, const fenp_task *task, fen_error *err);
 /* How far e may be off by rounding: add it before e is trusted. */
 static inline double fenp_span_noise(int64_t count, double k)
 {
