@@ -43,14 +43,19 @@ int64_t fenp_multisets(int64_t n, int64_t h)
 
 void fenp_multiset_at(int64_t n, int64_t h, int64_t k, int64_t *member)
 {
-    int64_t i = 0;
-    for (int64_t s = 0; s < h; s++) {
-        for (; i < n - 1; i++) {
-            const int64_t with = fenp_multisets(n - i, h - s - 1); /* those that go on with i */
-            if (k < with) break;
-            k -= with;
+    int64_t least = 0;
+    for (int64_t s = 0; s < h; s++) { /* as large as the sets that begin with less allow */
+        const int64_t all = fenp_multisets(n - least, h - s);
+        int64_t low = least, high = n - 1;
+        while (low < high) {
+            const int64_t middle = low + (high - low + 1) / 2;
+            if (all - fenp_multisets(n - middle, h - s) <= k)
+                low = middle;
+            else
+                high = middle - 1;
         }
-        member[s] = i;
+        k -= all - fenp_multisets(n - low, h - s);
+        member[s] = least = low;
     }
 }
 
