@@ -21,7 +21,6 @@
 #include "story_lp.h"
 
 static const double LARGEST_VALUE = 1e100; /* of a kernel */
-static const double STEPS = 15.0;          /* of a solve  */
 enum { VECTORS = 64 };                     /* n long, of solvers and what drives them */
 
 /* ---- q ----------------------------------------------------------------------------------- */
@@ -199,7 +198,7 @@ const fenp_route *fenp_lp_route(const fenp_size *size, int64_t left, double solv
         const int64_t bytes = route->possible(&form) ? route->bytes(&form) : -1;
         most = form.room > most ? form.room : most;
         if (bytes < 0 || bytes > form.room) continue;
-        const double work = route->build(&form) + STEPS * solves * route->step(&form);
+        const double work = fenp_route_work(route, &form, solves);
         if (work < least) best = route, least = work;
     }
     const fenp_form_size form = form_size(size, most);

@@ -63,6 +63,8 @@ struct fenp_route {
 extern const fenp_route fenp_route_features, fenp_route_packed, fenp_route_low_rank;
 extern const fenp_route *const fenp_routes[];            /* NULL last */
 const fenp_route *fenp_find_route(const char *name);     /* NULL: unknown */
+/* What the planner weighs: opening a form and so many solves by it; more for what is not exact. */
+double fenp_route_work(const fenp_route *route, const fenp_form_size *size, double solves);
 /* name "auto": the fastest that fits into size->room. NULL: *err says why, and what would do. */
 const fenp_route *fenp_pick_route(const char *name, const fenp_form_size *size, fen_error *err);
 

@@ -136,6 +136,12 @@ static const fenp_route *none(const fenp_form_size *size, fen_error *err)
 
 /* ---- which ------------------------------------------------------------------------------- */
 
+double fenp_route_work(const fenp_route *route, const fenp_form_size *size, double solves)
+{
+    const double work = route->build(size) + SOLVE * solves * route->step(size);
+    return route == &fenp_route_low_rank ? APPROXIMATE * work + AT_LEAST : work;
+}
+
 const fenp_route *fenp_pick_route(const char *name, const fenp_form_size *size, fen_error *err)
 {
     const fenp_route *best = NULL;
@@ -152,8 +158,7 @@ const fenp_route *fenp_pick_route(const char *name, const fenp_form_size *size, 
     for (int i = 0; fenp_routes[i]; i++) {
         const fenp_route *route = fenp_routes[i];
         if (!route->possible(size) || !fits(route, size)) continue;
-        double work = route->build(size) + SOLVE * route->step(size);
-        if (route == &fenp_route_low_rank) work = APPROXIMATE * work + AT_LEAST;
+        const double work = fenp_route_work(route, size, 1.0);
         if (!best || work < least) {
             best = route;
             least = work;
