@@ -77,9 +77,9 @@ def thousand_rows():
         spent = measure.cost(measure.TOOL, "fit", part, "-o", model, "--penalty", "lp:4/3",
                              "--kernel", "tensor-exponential", "--memory", "4G",
                              "--lambda", f"{2 / (ROWS * GAMMA * 4 / 3):.17g}", "--json")
-    facts = json.loads(spent["stdout"])
     if spent["code"] not in (0, 1):
         sys.exit(f"fenchel fit ended with {spent['code']}")
+    facts = json.loads(spent["stdout"])
     print(f"\nconcrete.csv, first {ROWS} rows, tensor-exponential, p = 4/3: {facts['method']}, "
           f"{spent['seconds']:.0f} s, relative gap {facts['relative_gap']:.2g} "
           f"({facts['verdict']}), predictions of the training rows within "
