@@ -18,7 +18,7 @@
 #include "tensor/duality.h"
 
 enum { VECTORS = 8, HALVINGS = 60 };
-static const double LEAST_PART = 1e-30; /* of u, that a start may take */
+static const double LEAST_PART = 1e-250; /* of u, that a start may take */
 
 /* ---- sizes ------------------------------------------------------------------------------- */
 
@@ -77,6 +77,14 @@ fen_status fenp_lp_begin(fenp_arena *arena, const fenp_problem *problem, fenp_lp
 
 void fenp_lp_look(fenp_lp *s) { s->value = s->form.route->scores(&s->form, s->a, s->om); }
 
+static void keep(fenp_lp *s)
+{
+    const size_t size = (size_t)s->n * sizeof(double);
+    memcpy(s->best_a, s->a, size);
+    memcpy(s->best_om, s->om, size);
+    s->best_b = s->b, s->best_gap = s->gap, s->best_value = s->value;
+}
+
 void fenp_lp_judge(fenp_lp *s)
 {
     for (int64_t i = 0; i < s->n; i++) s->u[i] = s->a[i] / s->scale;
@@ -85,11 +93,7 @@ void fenp_lp_judge(fenp_lp *s)
     const double gap = fenp_target_mismatch(&s->q, s->om, s->b, s->u);
     s->excess = s->scale * gap;
     s->gap = fenp_target_relative(&s->q, s->om, s->b, s->value, gap);
-    if (!(s->gap < s->best_gap)) return;
-    const size_t size = (size_t)s->n * sizeof(double);
-    memcpy(s->best_a, s->a, size);
-    memcpy(s->best_om, s->om, size);
-    s->best_b = s->b, s->best_gap = s->gap, s->best_value = s->value;
+    if (s->gap < s->best_gap) keep(s);
 }
 
 void fenp_lp_leave(fenp_lp *s, fenp_solution *out)
@@ -208,9 +212,26 @@ static void start_at_zero(fenp_lp *s)
     s->value = 0.0;
 }
 
+/* The better of two starts; 0: neither is one. */
+static int start(fenp_lp *s, const double *dual)
+{
+    const size_t size = (size_t)s->n * sizeof(double);
+    double warm = -INFINITY, cold = -INFINITY;
+    memcpy(s->u, dual, size);
+    fenp_target_feasible(&s->q, s->u);
+    if (!is_zero(s->u, s->n)) warm = start_along(s, s->u);
+    keep(s);
+    slopes_at_constant(s);
+    if (!is_zero(s->u, s->n)) cold = start_along(s, s->u);
+    if (cold > warm) return 1;
+    memcpy(s->a, s->best_a, size);
+    memcpy(s->om, s->best_om, size);
+    s->value = s->best_value;
+    return warm > -INFINITY;
+}
+
 int fenp_lp_set(fenp_lp *s, const fenp_problem *problem, const double *dual)
 {
-    double warm = -INFINITY;
     s->q = fenp_target_of(problem, s->y, s->zeros);
     s->scale = 1.0 / (problem->lambda * problem->power);
     s->b = s->q.constant;
@@ -219,24 +240,9 @@ int fenp_lp_set(fenp_lp *s, const fenp_problem *problem, const double *dual)
     start_at_zero(s);
     fenp_lp_judge(s);
     if (s->q.trivial) return 0;
-    memcpy(s->u, dual, (size_t)s->n * sizeof(double));
-    fenp_target_feasible(&s->q, s->u);
-    if (!is_zero(s->u, s->n)) warm = start_along(s, s->u);
-    const size_t size = (size_t)s->n * sizeof(double);
-    const double warm_value = s->value;
-    if (warm > -INFINITY) { /* best_* holds a = 0, which is nothing to come back to */
-        memcpy(s->best_a, s->a, size);
-        memcpy(s->best_om, s->om, size);
-    }
-    slopes_at_constant(s);
-    const double cold = is_zero(s->u, s->n) ? -INFINITY : start_along(s, s->u);
-    if (!(warm > -INFINITY) && !(cold > -INFINITY)) start_at_zero(s);
-    if (warm >= cold && warm > -INFINITY) {
-        memcpy(s->a, s->best_a, size);
-        memcpy(s->om, s->best_om, size);
-        s->value = warm_value;
-    }
-    s->best_gap = INFINITY;
+    const int found = start(s, dual);
+    if (!found) start_at_zero(s);
+    s->best_gap = INFINITY; /* of a = 0: nothing to come back to */
     fenp_lp_judge(s);
-    return s->value > 0.0 || warm > -INFINITY || cold > -INFINITY;
+    return found;
 }

@@ -1,12 +1,12 @@
 /* lp_system.c -- the linear equations of a Newton step under a penalty l^p
  *
- *     (D + (q-1) B) da + e db = right,   e'da = -lack (with a bias; else no e),   D > 0 diagonal
+ *     (D + (q-1) B) da + e db = right,   e'da = 0 (with a bias; else no e),   D > 0 diagonal
  *
  * B itself (m x m, rows of positive weight): its Cholesky factor, and with a bias
- *     K x = right, K v = e, db = (e'x + lack) / e'v, da = x - v db.
+ *     K x = right, K v = e, db = e'x / e'v, da = x - v db.
  * B = R R' with fewer columns than rows: with y = sqrt(q-1) R'da
  *     da = D^-1 (right - sqrt(q-1) R y - e db),
- *     ([I 0; 0 0] + Z'D^-1 Z) (y, db) = Z'D^-1 right + (0, lack),   Z = [sqrt(q-1) R, e],
+ *     ([I 0; 0 0] + Z'D^-1 Z) (y, db) = Z'D^-1 right,   Z = [sqrt(q-1) R, e],
  * and as D^-1 grows without bound where losses have corners, two rounds of refinement on all of
  * (da, y, db) together.
  * Special cases. A breakdown raises the diagonal: the step is still one downhill.
