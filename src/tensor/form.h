@@ -43,13 +43,15 @@ typedef struct fenp_form {
     fenp_form_size size;
     fen_view x;
     int64_t rank;              /* columns of root: features, or rank; -1: there is no root */
+    int capped;                /* a low rank ended where the room does: more would be nearer */
     void *own;
 } fenp_form;
 
 struct fenp_route {
     const char *name, *help;
     int        (*possible)(const fenp_form_size *size);
-    int64_t    (*bytes)(const fenp_form_size *size);  /* of the arena; -1: beyond counting   */
+    /* of the arena, and at any time of opening; -1: beyond counting */
+    int64_t    (*bytes)(const fenp_form_size *size);
     double     (*build)(const fenp_form_size *size);  /* flops of open, for the planner      */
     double     (*step)(const fenp_form_size *size);   /* of one curvature                    */
     fen_status (*open)(fenp_arena *arena, const fenp_form_size *size, fen_view x, fenp_form *out,

@@ -31,7 +31,7 @@ enum {
     WIDE = 128,
     FEW_POINTS = 50000,
     MOST = 1536, /* columns: 3.3 GB for 1000 rows of q = 4 */
-    MOST_OF_FEW = 3072,
+    MOST_OF_FEW = 2048,
     LEAST = 32,       /* columns below which it is not worth while, however little room there is */
     USUAL = 900,      /* the rank that the planner counts with, unless there are fewer */
     USUAL_DEGREE = 5, /* monomials up to this degree */
@@ -85,16 +85,41 @@ static int64_t bytes_of_rank(const fenp_form_size *size, int64_t rank)
            fenp_arena_bytes(rank);
 }
 
-/* The rank that there is room for. A series that ends has no more than its features. */
-static int64_t most_rank(const fenp_form_size *size)
+/* Bytes at the end of opening: the form, the pivots, and the blocks that the factor comes from. */
+static int64_t end_bytes(const fenp_form_size *size, int64_t rank)
+{
+    const int64_t form = bytes_of_rank(size, rank), threads = omp_get_max_threads();
+    const double block = (double)threads * FENP_PIVOT_BLOCK * (double)(size->p + rank + 1);
+    const double beside = (double)rank * (double)(rank + size->p) + block + size->kernel.par.order;
+    return form < 0 || beside > 1e17 ? -1 : form + (int64_t)(8.0 * beside) + 1024;
+}
+
+/* Bytes of the search for the pivots, which is over before there is a factor. */
+static int64_t search_bytes(const fenp_form_size *size, int64_t rank, int least)
+{
+    return fenp_search_bytes(size->n, size->p, fenp_half_order(&size->kernel), rank, least);
+}
+
+static int fits(const fenp_form_size *size, int64_t rank)
+{
+    const int64_t bytes = max_of(end_bytes(size, rank), search_bytes(size, rank, 1));
+    return size->room == 0 || bytes <= size->room;
+}
+
+/* The rank that is of use: a series that ends has no more than its features. */
+static int64_t useful_rank(const fenp_form_size *size)
 {
     const int64_t points = points_of(size);
     const int64_t cap = points <= FEW_POINTS ? MOST_OF_FEW : MOST;
-    const int64_t all = min_of(points, fenp_feature_count(&size->kernel, size->p));
-    int64_t rank = max_of(1, min_of(all, cap));
+    return max_of(1, min_of(min_of(points, cap), fenp_feature_count(&size->kernel, size->p)));
+}
+
+/* And that there is room for. */
+static int64_t most_rank(const fenp_form_size *size)
+{
+    int64_t rank = useful_rank(size);
     const int64_t least = min_of(rank, LEAST);
-    while (size->room > 0 && rank > least && bytes_of_rank(size, rank) > size->room)
-        rank = max_of(least, rank - rank / 32 - 1);
+    while (rank > least && !fits(size, rank)) rank = max_of(least, rank - rank / 32 - 1);
     return rank;
 }
 
@@ -109,7 +134,15 @@ static int possible(const fenp_form_size *size)
     return fenp_even_order(size->kernel.par.order) > 0 && points_of(size) < INT64_MAX;
 }
 
-static int64_t bytes(const fenp_form_size *size) { return bytes_of_rank(size, most_rank(size)); }
+/* The search takes what there is, within what it can do with and what it can use. */
+static int64_t bytes(const fenp_form_size *size)
+{
+    const int64_t rank = most_rank(size), form = end_bytes(size, rank);
+    const int64_t search = search_bytes(size, rank, 0), room = max_of(size->room, form);
+    if (form < 0 || search < 0) return -1;
+    return max_of(form, size->room > 0 ? min_of(search, max_of(room, search_bytes(size, rank, 1)))
+                                       : search);
+}
 
 static double build(const fenp_form_size *size)
 {
@@ -139,7 +172,7 @@ static void store(low_rank *f, int64_t first, int64_t count, const double *l)
 static fen_status fill(low_rank *f, const fenp_span *span, const fenp_task *task, fen_error *err)
 {
     const int64_t p = span->x.cols, threads = omp_get_max_threads(), group = 32 * FENP_PIVOT_BLOCK;
-    const int64_t own = FENP_PIVOT_BLOCK * (p + f->rank + 2) + span->h;
+    const int64_t own = FENP_PIVOT_BLOCK * (p + f->rank + 1) + span->h;
     fenp_arena arena;
     fen_status status = fenp_arena_open(&arena, fenp_arena_bytes(own * threads),
                                         "the factor of the products of rows", err);
@@ -152,7 +185,7 @@ static fen_status fill(low_rank *f, const fenp_span *span, const fenp_task *task
             const int64_t count = min_of(FENP_PIVOT_BLOCK, to - first);
             double *u = work + omp_get_thread_num() * own, *l = u + FENP_PIVOT_BLOCK * p + span->h;
             double *e = l + FENP_PIVOT_BLOCK * f->rank;
-            fenp_span_block(span, first, count, u, l, e, e + FENP_PIVOT_BLOCK);
+            fenp_span_block(span, first, count, u, l, e);
             store(f, first, count, l);
         }
         status = fenp_task_at(task, (double)to / (double)f->points, err);
@@ -200,7 +233,8 @@ static fen_status open_form(fenp_arena *arena, const fenp_form_size *size, fen_v
     const fenp_pivots_wish wish = { .tolerance = TOLERANCE,
                                     .fine = FINE,
                                     .few = (int64_t)sqrt(CHEAP / (double)points_of(size)),
-                                    .most = most_rank(size) };
+                                    .most = most_rank(size),
+                                    .room = size->room };
     const fenp_task finding = fenp_task_part(task, "pivots", 0.0, 0.7);
     const fenp_task filling = fenp_task_part(task, "low-rank factor", 0.7, 1.0);
     fenp_pivots pivots;
@@ -209,7 +243,9 @@ static fen_status open_form(fenp_arena *arena, const fenp_form_size *size, fen_v
     low_rank *f = new_low_rank(arena, size, pivots.count);
     status = factorise(f, &pivots, size, x, &filling, err);
     fenp_pivots_free(&pivots);
-    *out = (fenp_form){ &fenp_route_low_rank, *size, x, f->rank, f };
+    *out = (fenp_form){ .route = &fenp_route_low_rank, .size = *size, .x = x, .own = f };
+    out->rank = f->rank;
+    out->capped = f->rank == wish.most && wish.most < useful_rank(size);
     return status;
 }
 

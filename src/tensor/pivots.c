@@ -16,8 +16,7 @@ void fenp_span_points(fen_view x, int64_t h, const int64_t *member, int64_t coun
     for (int64_t k = 0; k < count; k++) fenp_point_of(x, h, member + k * h, out + k * x.cols);
 }
 
-void fenp_span_project(const fenp_span *span, const double *u, int64_t points, double *l, double *e,
-                       double *k)
+void fenp_span_project(const fenp_span *span, const double *u, int64_t points, double *l, double *e)
 {
     const int64_t p = span->x.cols, r = span->count;
     if (r > 0 && points > 0) {
@@ -30,13 +29,12 @@ void fenp_span_project(const fenp_span *span, const double *u, int64_t points, d
         for (int64_t j = 0; j < p; j++) square += u[i * p + j] * u[i * p + j];
 #pragma omp simd reduction(+ : length)
         for (int64_t s = 0; s < r; s++) length += l[i * r + s] * l[i * r + s];
-        k[i] = span->kernel->table->value(square, &span->kernel->par);
-        e[i] = fmax(0.0, k[i] - length);
+        e[i] = fmax(0.0, span->kernel->table->value(square, &span->kernel->par) - length);
     }
 }
 
 void fenp_span_block(const fenp_span *span, int64_t first, int64_t points, double *u, double *l,
-                     double *e, double *k)
+                     double *e)
 {
     const int64_t n = span->x.rows, p = span->x.cols;
     int64_t *member = (int64_t *)(void *)(u + points * p);
@@ -45,7 +43,7 @@ void fenp_span_block(const fenp_span *span, int64_t first, int64_t points, doubl
         fenp_point_of(span->x, span->h, member, u + i * p);
         fenp_multiset_next(n, span->h, member);
     }
-    fenp_span_project(span, u, points, l, e, k);
+    fenp_span_project(span, u, points, l, e);
 }
 
 void fenp_pivots_free(fenp_pivots *pivots)

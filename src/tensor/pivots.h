@@ -5,12 +5,7 @@
  *
  *     G = G~ + E,   G~ = G_.S G_SS^-1 G_S.,   E positive semidefinite,   e = diag E >= 0.
  *
- * v(a) = a^(h): entries a_i1 ... a_ih over all n^h tuples (so v'Gv = T(a)), hence exactly
- *     0 <= T(a) - T~(a) = v'Ev <= rho = (sum over tuples of |v| sqrt(e))^2,
- *     |om_i - om~_i| <= sqrt(rho) sum over tuples (i, ...) of |v without i| sqrt(e).
- * e is computed as kappa(u.u) - |l|^2, and in these bounds never trusted below its rounding
- * errors: e <- max(e, 0) + 4 (r + 4) 2^-53 kappa(u.u). The first is a triangle inequality over
- * all tuples: what is really missing is smaller by some orders of magnitude. */
+ * v(a) = a^(h): entries a_i1 ... a_ih over all n^h tuples, v'Gv = T(a). */
 #ifndef FENP_PIVOTS_H
 #define FENP_PIVOTS_H
 #include "base/clock.h"
@@ -20,23 +15,17 @@ typedef struct fenp_pivots {
     int64_t h, count;
     int64_t *row;              /* count x h, ascending within a pivot                   */
     double  *factor;           /* count x count, lower, column-major: L L' = G_SS       */
-    double   left;             /* largest e over all points, relative to the largest k(u,u) */
 } fenp_pivots;
 
 /* Greedy, until the largest e is at most tolerance times the largest k(u,u) over all M points, or
  * most pivots (0: any number) are taken. Candidates come out of samples of the points, those
- * with the largest e of a full pass join them: memory stays at some tens of MB for any M. The
- * same rows give the same pivots for any number of threads. */
+ * with the largest e of a full pass join them: memory is at most 8192 (all points, if they are
+ * fewer) times count + 2 count^2 numbers for any M. The same rows give the same pivots for any
+ * number of threads. */
 fen_status fenp_pivots_find(const fenp_kernel *kernel, fen_view x, double tolerance, int64_t most,
                             fenp_pivots *out, const fenp_task *task, fen_error *err);
 void       fenp_pivots_free(fenp_pivots *pivots);
-/* T~ and om~ of `count` vectors a (count x n) in one pass over the points, in double precision;
- * value_error and om_error (count; count x n): the bounds above. */
-fen_status fenp_pivots_sums(const fenp_kernel *kernel, fen_view x, const fenp_pivots *pivots,
-                            const double *a, int64_t count, double *value, double *om,
-                            double *value_error, double *om_error, const fenp_task *task,
-                            fen_error *err);
-/* c (count x pivots->count): f~(x) = sum_s c_s sum over (h-1)-tuples t of a^t k(u_s, x_t * x),
+/* c (count x pivots->count) of `count` vectors a (count x n): f~(x) = sum_s c_s sum over (h-1)-tuples t of a^t k(u_s, x_t * x),
  * c = G_SS^-1 G_S. v(a). */
 fen_status fenp_pivots_weights(const fenp_kernel *kernel, fen_view x, const fenp_pivots *pivots,
                                const double *a, int64_t count, double *c, const fenp_task *task,

@@ -10,11 +10,11 @@
  *   it is large: the worst points and a sample of the others in proportion to e are the next
  *   candidates. Down to DROP of the largest e outside the candidates the search takes as few pivots
  *   as one over all points, so that passes are few and most of them are short: they cost M r^2,
- *   and r grows with each. Few points (ALL) are all candidates, and need no pass.
+ *   and r grows with each. Few points are all candidates, and need no pass.
  *   The largest k(u,u) is that of some x_i * ... * x_i (Hoelder).
  *   Sums are over fixed chunks of candidates and blocks of points: the same bits for any number of
  *   threads. Ties: the first point wins.
- * Special cases: all kernel values 0, no rows: no pivots, left = 0. A tolerance below the rounding
+ * Special cases: all kernel values 0, no rows: no pivots. A tolerance below the rounding
  *   errors of e would pick the same points again: it is raised to FLOOR.
  * Cost: about 2 M r^2 flops by BLAS 3, as much for the candidates; memory: candidates x r. */
 #include <math.h>
@@ -28,13 +28,13 @@
 #include "tensor/pivots_parts.h"
 
 enum {
-    ALL = 10000,   /* points up to which all are candidates                     */
-    WORST = 4096,  /* candidates of a pass: the largest e                       */
-    SAMPLE = 4096, /* and those drawn in proportion to e                        */
-    PANEL = 32,    /* candidates whose columns are made at a time               */
-    CHUNK = 512,   /* candidates to a matrix product                            */
-    GROUP = 64,    /* blocks of points between two reports of progress          */
-    STEP = 128,    /* pivots by which arrays grow                               */
+    CANDIDATES =
+        8192,     /* half of them with the largest e, half in proportion to it; or all points */
+    LEAST = 1024, /* the same where there is little room */
+    PANEL = 32,   /* candidates whose columns are made at a time               */
+    CHUNK = 512,  /* candidates to a matrix product                            */
+    GROUP = 64,   /* blocks of points between two reports of progress          */
+    STEP = 128,   /* pivots by which arrays grow                               */
 };
 static const double DROP = 0.02;
 static const double FLOOR = 1e-14; /* e of a pivot itself comes out as some 2^-52 k(u,u) */
@@ -270,11 +270,11 @@ static fen_status unpack_factor(search *s, fen_error *err)
 
 static fen_status pass_memory(search *s, fen_error *err)
 {
-    s->work_size = FENP_PIVOT_BLOCK * (s->x.cols + s->count + 1) + s->h;
+    s->work_size = FENP_PIVOT_BLOCK * (s->x.cols + s->count) + s->h;
     return grow(&s->work, s->work_size, omp_get_max_threads()) ? FEN_OK : out_of_memory(err);
 }
 
-/* The thread's own: points of a block, their l, their k(u,u). */
+/* The thread's own: points of a block, their l. */
 static double *own_work(const search *s) { return s->work + omp_get_thread_num() * s->work_size; }
 
 /* Points, factor rows and e of candidates first .. , a block. */
@@ -282,9 +282,9 @@ static void fill_candidates(search *s, const fenp_span *span, int64_t first)
 {
     const int64_t p = s->x.cols, r = s->count, c = s->candidates;
     const int64_t points = min_of(FENP_PIVOT_BLOCK, c - first);
-    double *l = own_work(s), *k = l + FENP_PIVOT_BLOCK * r;
+    double *l = own_work(s);
     fenp_span_points(s->x, s->h, s->member + first * s->h, points, s->u + first * p);
-    fenp_span_project(span, s->u + first * p, points, l, s->e + first, k);
+    fenp_span_project(span, s->u + first * p, points, l, s->e + first);
     for (int64_t j = 0; j < r; j++)
         for (int64_t i = 0; i < points; i++) s->l[j * c + first + i] = l[i * r + j];
 }
@@ -314,8 +314,7 @@ static void pass_block(search *s, const fenp_span *span, int64_t group, int64_t 
 {
     const int64_t points = min_of(FENP_PIVOT_BLOCK, s->points - first);
     double *u = own_work(s), *l = u + FENP_PIVOT_BLOCK * s->x.cols + s->h;
-    fenp_span_block(span, first, points, u, l, s->e_group + (first - group),
-                    l + FENP_PIVOT_BLOCK * s->count);
+    fenp_span_block(span, first, points, u, l, s->e_group + (first - group));
 }
 
 /* A sample without replacement in proportion to e: the largest of log(uniform)/e. */
@@ -366,25 +365,24 @@ static int64_t join_candidates(search *s)
     return count > 0 ? last + 1 : 0;
 }
 
-static fen_status search_by_passes(search *s, double *left, const fenp_task *task, fen_error *err)
+static fen_status search_by_passes(search *s, const fenp_task *task, fen_error *err)
 {
-    fen_status status = pass(s, left, task, err);
-    while (status == FEN_OK && *left > goal_of(s) && s->count < s->most) {
+    double left;
+    fen_status status = pass(s, &left, task, err);
+    while (status == FEN_OK && left > goal_of(s)) {
         const double outside = s->worst.count == s->worst.want ? s->worst.least : 0.0;
         status = set_candidates(s, s->worst.at, join_candidates(s), err);
         if (status == FEN_OK) status = choose(s, DROP * outside, task, err);
-        if (!s->check && (DROP * outside <= goal_of(s) || s->count == s->most)) break;
-        if (status == FEN_OK) status = pass(s, left, task, err);
+        if (s->count == s->most || (!s->check && DROP * outside <= goal_of(s))) break;
+        if (status == FEN_OK) status = pass(s, &left, task, err);
     }
     return status;
 }
 
-static fen_status search_among_all(search *s, double *left, const fenp_task *task, fen_error *err)
+static fen_status search_among_all(search *s, const fenp_task *task, fen_error *err)
 {
-    fen_status status = set_candidates(s, NULL, s->points, err);
-    if (status == FEN_OK) status = choose(s, 0.0, task, err);
-    if (status == FEN_OK) *left = s->points > 0 ? s->e[largest(s->e, s->points)] : 0.0;
-    return status;
+    const fen_status status = set_candidates(s, NULL, s->points, err);
+    return status == FEN_OK ? choose(s, 0.0, task, err) : status;
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -399,6 +397,34 @@ static double largest_value(const fenp_kernel *kernel, fen_view x, int64_t h)
         top = fmax(top, kernel->table->value(sum, &kernel->par));
     }
     return top;
+}
+
+/* Bytes of a search among so many candidates, as its arrays grow; -1: beyond counting. */
+static int64_t bytes_of(int64_t p, int64_t h, int64_t pivots, int64_t candidates)
+{
+    const int64_t room = pivots + STEP + PANEL, threads = omp_get_max_threads();
+    const double each = (double)(room + p + h + PANEL + 1), r = (double)room;
+    const double work = (double)threads * (FENP_PIVOT_BLOCK * (double)(p + pivots) + (double)h);
+    const double all = (double)candidates * (each + 6.0) + r * (double)(p + h + PANEL) +
+                       1.5 * r * r + work + GROUP * FENP_PIVOT_BLOCK;
+    return all < 1e17 ? (int64_t)(8.0 * all) : -1;
+}
+
+int64_t fenp_search_bytes(int64_t n, int64_t p, int64_t h, int64_t pivots, int least)
+{
+    const int64_t points = fenp_multisets(n, h);
+    return bytes_of(p, h, pivots, min_of(points, least ? LEAST : CANDIDATES));
+}
+
+/* Candidates that there is room for (0: any number). */
+static int64_t allowed(const search *s, int64_t room)
+{
+    const int64_t fixed = bytes_of(s->x.cols, s->h, s->most, 0);
+    const int64_t one = bytes_of(s->x.cols, s->h, s->most, 1) - fixed;
+    const int64_t full = min_of(s->points, CANDIDATES);
+    if (room == 0 || fixed < 0 || one <= 0) return full;
+    const int64_t fit = (room - fixed) / one;
+    return fit > LEAST ? min_of(full, fit) : min_of(full, LEAST);
 }
 
 static fen_status search_open(search *s, const fenp_pivots_wish *wish, fen_error *err)
@@ -416,10 +442,9 @@ static fen_status search_open(search *s, const fenp_pivots_wish *wish, fen_error
                          "%lld rows have more products of %lld than can be counted: take fewer "
                          "rows, or a larger p",
                          (long long)s->x.rows, (long long)s->h);
-    s->worst.want = WORST;
-    s->sample.want = SAMPLE;
-    s->worst.at = fenp_new(2 * (WORST + SAMPLE), sizeof(item));
-    s->sample.at = fenp_new(2 * SAMPLE, sizeof(item));
+    s->worst.want = s->sample.want = (allowed(s, wish->room) + 1) / 2;
+    s->worst.at = fenp_new(4 * s->worst.want, sizeof(item));
+    s->sample.at = fenp_new(2 * s->sample.want, sizeof(item));
     s->e_group = fenp_new(GROUP * FENP_PIVOT_BLOCK, sizeof(double));
     return s->worst.at && s->sample.at && s->e_group ? FEN_OK : out_of_memory(err);
 }
@@ -435,15 +460,14 @@ fen_status fenp_pivots_search(const fenp_kernel *kernel, fen_view x, const fenp_
                               fenp_pivots *out, const fenp_task *task, fen_error *err)
 {
     search s = { .kernel = kernel, .x = x };
-    double left = 0.0;
     *out = (fenp_pivots){ 0 };
     fen_status status = search_open(&s, wish, err);
     if (status == FEN_OK)
-        status = s.points <= ALL ? search_among_all(&s, &left, task, err)
-                                 : search_by_passes(&s, &left, task, err);
+        status = s.points <= 2 * s.worst.want ? search_among_all(&s, task, err)
+                                              : search_by_passes(&s, task, err);
     if (status == FEN_OK) status = unpack_factor(&s, err);
     if (status == FEN_OK) {
-        *out = (fenp_pivots){ s.h, s.count, s.row, s.factor, s.top > 0.0 ? left / s.top : 0.0 };
+        *out = (fenp_pivots){ s.h, s.count, s.row, s.factor };
         s.row = NULL;
         s.factor = NULL;
     }

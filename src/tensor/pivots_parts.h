@@ -17,26 +17,24 @@ typedef struct fenp_span {
 /* out (count x p): the points of these multisets (count x h). */
 void fenp_span_points(fen_view x, int64_t h, const int64_t *member, int64_t count, double *out);
 /* l = factor^-1 k(S, u) of points u (points x p): points x count, row-major, and for each
- * e = max(0, k(u,u) - |l|^2) and k = k(u,u). Serial: for threads that share the blocks. */
-void fenp_span_project(const fenp_span *span, const double *u, int64_t points, double *l, double *e,
-                       double *k);
+ * e = max(0, k(u,u) - |l|^2). Serial: for threads that share the blocks. */
+void fenp_span_project(const fenp_span *span, const double *u, int64_t points, double *l,
+                       double *e);
 /* The same of points first .. first + points - 1 of all; u: room for points x p + h. */
 void fenp_span_block(const fenp_span *span, int64_t first, int64_t points, double *u, double *l,
-                     double *e, double *k);
+                     double *e);
 /* How far a search goes: until the largest e is at most fine times the largest k(u,u) with fewer
  * than `few` pivots, at most tolerance times it with more, or there are `most` (0: any number).
- * check = 0: without the last pass, which makes sure and finds what is left: `left` is then that
- * of the pass before. */
+ * check = 0: without the last pass, which makes sure of it. room: bytes that `most` pivots may
+ * take (0: any number), fenp_search_bytes at least. */
 typedef struct fenp_pivots_wish {
     double tolerance, fine;
-    int64_t few, most;
+    int64_t few, most, room;
     int check;
 } fenp_pivots_wish;
 fen_status fenp_pivots_search(const fenp_kernel *kernel, fen_view x, const fenp_pivots_wish *wish,
                               fenp_pivots *out, const fenp_task *task, fen_error *err);
-/* How far e may be off by rounding: add it before e is trusted. */
-static inline double fenp_span_noise(int64_t count, double k)
-{
-    return 4.0 * (double)(count + 4) * 0x1p-53 * k;
-}
+/* Bytes of a search for so many pivots among the products of h of n rows of p numbers: the most
+ * that it takes, and the least that it can do with. -1: beyond counting */
+int64_t fenp_search_bytes(int64_t n, int64_t p, int64_t h, int64_t pivots, int least);
 #endif
