@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "model/lp.h"
 #include "tensor/form.h"
-#include "tensor/pivots.h"
+#include "tensor/pivots_factor.h"
 
 static const double TOLERANCE = 1e-12;
 static const double AS_GOOD_AS_PIVOTS = 1e3; /* errors of 1e-11 that a cut may leave */
@@ -97,6 +97,52 @@ fen_status fenp_model_find_pivots(fen_model *m, const double *x, const fenp_task
     fenp_pivots_free(&found);
     return status;
 }
+
+/* ---- are they those of the coefficients? --------------------------------------------------- */
+
+/* That of the worst target. A kernel that is 0 everywhere has one pivot, of weight 0. */
+static fen_status distance_of(const fen_model *m, fen_view rows, fenp_pivots *pivots,
+                              const double *coef, double *again, double *worst,
+                              const fenp_task *task, fen_error *err)
+{
+    int64_t rank = 0;
+    fen_status status = fenp_pivots_factor(&m->kernel, rows, pivots, &rank, task, err);
+    *worst = rank == 0 && pivots->count == 1 ? 0.0 : INFINITY;
+    for (int64_t i = 0; rank == 0 && i < m->targets * pivots->count; i++)
+        if (m->pivot_weights[i] != 0.0) *worst = INFINITY;
+    if (status != FEN_OK || rank < pivots->count) return status;
+    status = fenp_pivots_weights(&m->kernel, rows, pivots, coef, m->targets, again, task, err);
+    *worst = 0.0;
+    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++) {
+        const double off =
+            fenp_pivots_distance(pivots, m->pivot_weights + t * m->pivot_count,
+                                 again + t * m->pivot_count, again + m->targets * m->pivot_count);
+        if (!(off <= *worst)) *worst = isnan(off) ? INFINITY : off;
+    }
+    return status;
+}
+
+fen_status fenp_model_check_pivots(const fen_model *m, double *distance, const fenp_task *task,
+                                   fen_error *err)
+{
+    *distance = 0.0;
+    if (!m->pivots) return FEN_OK;
+    const fen_view rows = { m->inputs, m->kept, m->p, m->p };
+    const int64_t bytes = fenp_bytes(m->targets + 1, m->pivot_count, sizeof(double));
+    fenp_pivots pivots = { .h = fenp_even_order(m->kernel.par.order) / 2,
+                           .count = m->pivot_count,
+                           .row = m->pivots };
+    double *coef = fenp_model_coefs(m), *again = fenp_new(bytes, 1);
+    const fen_status status = coef && again
+                                  ? distance_of(m, rows, &pivots, coef, again, distance, task, err)
+                                  : fenp_no_memory(err, bytes, "the weights of the pivots");
+    free(pivots.factor);
+    free(coef);
+    free(again);
+    return status;
+}
+
+/* ---- weights of features ------------------------------------------------------------------- */
 
 fen_status fenp_model_implied(const fen_model *m, const fenp_kernel *kernel, int64_t t, double *out,
                               fen_error *err)

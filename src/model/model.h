@@ -131,6 +131,10 @@ const struct fenp_solver *fenp_model_solver(const fen_model *m);
  * p). */
 fen_status fenp_model_find_pivots(fen_model *m, const double *x, const fenp_task *task,
                                   fen_error *err);
+/* How far pivot_weights are from those of the coefficients: at most so much of |f~| is what they
+ * may change anywhere, |f~| being its bound by Cauchy and Schwarz. 0 without pivots. */
+fen_status fenp_model_check_pivots(const fen_model *m, double *distance, const fenp_task *task,
+                                   fen_error *err);
 /* Marks the inputs that no coefficient of a penalty on them needs; once prep is there. */
 void       fenp_model_mark_idle(fen_model *m);
 /* Linear models of sparse files: columns, and groups, without a coefficient go, from weights,

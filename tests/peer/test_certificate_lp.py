@@ -291,6 +291,45 @@ class Wide(PeerTest):
             with self.subTest(array=key):
                 self.assertIn(self.code_of("verify", "changed.fen", "wide.csv"), (1, 3))
 
+    def test_weights_that_training_rows_do_not_see(self):
+        """Twenty predictions say nothing of 210 weights: a change that all training rows forgive
+        moves a new row by 5."""
+        metadata, arrays = self.model()
+        x, a = arrays["inputs"], arrays["coef_scale"][0] * arrays["dual"][0]
+        members = arrays["pivots"].astype(int)
+        points = x[members[:, 0]] * x[members[:, 1]]
+
+        def seen_by(rows):
+            return numpy.stack([numpy.exp(float(metadata["gamma"]) * (points * z) @ x.T) @ a
+                                for z in rows])
+
+        new = self.x[:1] + 0.3 * numpy.random.default_rng(4).standard_normal((1, 60))
+        hidden = numpy.linalg.svd(seen_by(x))[2][20:]
+        change = hidden.T @ (hidden @ seen_by(new)[0])
+        change *= 5 / (seen_by(new)[0] @ change)
+        self.assertLess(abs(seen_by(x) @ change).max(), 1e-9)
+        write_model(self.path("changed.fen"), metadata,
+                    {**arrays, "pivot_weights": arrays["pivot_weights"] + change})
+        self.assertEqual(self.code_of("verify", "changed.fen", "wide.csv"), 1)
+
+    def test_error_of_predictions(self):
+        """A number that is absent does not spare predictions their check."""
+        metadata, arrays = self.model()
+        ended = {**metadata, "verdicts": "interrupted"}
+        del ended["prediction_error"]
+        write_model(self.path("changed.fen"), ended, arrays)
+        self.assertEqual(self.code_of("verify", "changed.fen", "wide.csv"), 0)
+        for factor in (1000, 1.0001):
+            changed = factor * arrays["pivot_weights"]
+            write_model(self.path("changed.fen"), ended, {**arrays, "pivot_weights": changed})
+            with self.subTest(factor=factor):
+                self.assertEqual(self.code_of("verify", "changed.fen", "wide.csv"), 1)
+        for error in (1e-3, 1e300):
+            write_model(self.path("changed.fen"), {**metadata, "prediction_error": repr(error)},
+                        arrays)
+            with self.subTest(error=error):
+                self.assertEqual(self.code_of("verify", "changed.fen", "wide.csv"), 1)
+
 
 class Mutation(Rows):
     """Zeros become 1e-3, everything else grows by a thousandth."""
