@@ -14,9 +14,10 @@
  *     B_l,it += g P'_t K_l,    B_it,iu += g P'_tu K'a,    g = m'/(q-1).
  *   On the diagonal of B both orders of a pair of slots count. S has the shape of the end of a
  *   packed n x n triangle: sums of m P S over the prefixes and products with a'a are taken over
- *   all of its entries as one long vector, and y of om from the sum at the end. Slices have sums of their own, which are
- *   added in order: the same bits for any number of threads. The loops are plain C, compiled for
- *   three instruction sets as in kernel/distance.c.
+ *   all of its entries as one long vector, and y of om from the sum at the end. Orders go along
+ *   from prefix to prefix. Slices have sums of their own, which are added in order: the same bits
+ *   for any number of threads. The loops are plain C, compiled for three instruction sets as in
+ *   kernel/distance.c.
  * Special cases: prefixes with two factors 0 (of B: three) add nothing and are not read.
  * Accuracy: that of sums of so many terms.
  * Cost: 4 flops for each entry, of B 6: as fast as memory delivers them once. */
@@ -162,13 +163,16 @@ typedef struct walk {
     const fenp_tensor *t;
     const loops *loop;
     const double *a;
-    int64_t *member;  /* q: those of the prefix, and one more                       */
-    double *without;  /* q: products of their a without one slot                   */
-    double *y, *sums; /* n                                                         */
-    double *square;   /* packed triangle                                           */
+    int64_t *member;         /* q: those of the prefix, and one more                       */
+    double *orders;          /* q: of the first 1, 2, ... members                         */
+    int64_t equal;           /* how many at the end are j                                 */
+    double *before;          /* q: products of a over the slots before, after,            */
+    double *after, *without; /* and but for one slot                               */
+    double *y, *sums;        /* n                                                         */
+    double *square;          /* packed triangle                                           */
 } walk;
 
-int64_t fenp_tensor_work(int64_t n, int64_t q) { return 2 * (q + n); }
+int64_t fenp_tensor_work(int64_t n, int64_t q) { return 5 * q + 2 * n; }
 
 int64_t fenp_tensor_slices(int64_t q, int64_t entries)
 {
@@ -196,12 +200,33 @@ static walk walk_at(const fenp_tensor *t, const loops *loop, const double *a, in
 {
     double *work = t->work + slice * t->work_size;
     walk w = { .t = t, .loop = loop, .a = a, .member = (int64_t *)(void *)work };
-    w.without = work + t->q;
+    w.orders = work + t->q;
+    w.before = w.orders + t->q;
+    w.after = w.before + t->q;
+    w.without = w.after + t->q;
     w.y = w.without + t->q;
     w.sums = w.y + t->n;
     w.square = t->square + slice * triangle(t->n);
     memcpy(w.member, t->first + slice * t->q, (size_t)t->q * sizeof *w.member);
     return w;
+}
+
+/* Orders of the prefix from slot `from` on, which begins a run of equal members. */
+static void count_orders(walk *w, int64_t from)
+{
+    for (int64_t s = from; s < w->t->q - 2; s++) {
+        w->equal = s > from && w->member[s] == w->member[s - 1] ? w->equal + 1 : 1;
+        w->orders[s] = (s ? w->orders[s - 1] : 1.0) * (double)(s + 1) / (double)w->equal;
+    }
+}
+
+/* The next prefix: what changes is a run of equal members at its end, mostly of one. */
+static void next_prefix(walk *w)
+{
+    int64_t from = w->t->q - 3;
+    if (!fenp_multiset_next(w->t->n, w->t->q - 2, w->member)) return;
+    while (from > 0 && w->member[from - 1] == w->member[from]) from--;
+    count_orders(w, from);
 }
 
 typedef void prefix_function(const walk *w, const double *block);
@@ -212,12 +237,13 @@ static void each_prefix(walk *w, int64_t slice, int zeros, prefix_function *visi
     const fenp_tensor *t = w->t;
     const int64_t h = t->q - 2;
     const double *block = t->entry + t->offset[slice], *end = t->entry + t->offset[slice + 1];
+    count_orders(w, 0);
     while (block < end) {
         int found = 0;
         for (int64_t s = 0; s < h; s++) found += w->a[w->member[s]] == 0.0;
         if (found < zeros) visit(w, block);
         block += triangle(t->n - w->member[h - 1]);
-        fenp_multiset_next(t->n, h, w->member);
+        next_prefix(w);
     }
 }
 
@@ -226,24 +252,24 @@ static double products(const walk *w, int64_t slots)
 {
     double before = 1.0, after = 1.0;
     for (int64_t s = 0; s < slots; s++) {
-        w->without[s] = before;
+        w->before[s] = before;
         before *= w->a[w->member[s]];
     }
     for (int64_t s = slots - 1; s >= 0; s--) {
-        w->without[s] *= after;
+        w->after[s] = after;
+        w->without[s] = w->before[s] * after;
         after *= w->a[w->member[s]];
     }
     return before;
 }
 
-/* The prefix of q - 1 that ends in j twice: what its entry K_j is divided by. */
-static double repeat_last(const walk *w)
+/* The prefix of q - 1 that ends in j once more: orders, and what its entry K_j is divided by. */
+static double repeat_last(const walk *w, double *divisor)
 {
-    const int64_t h = w->t->q - 2, j = w->member[h - 1];
-    int64_t equal = 1;
-    w->member[h] = j;
-    while (equal <= h && w->member[h - equal] == j) equal++;
-    return (double)(equal + 1);
+    const int64_t h = w->t->q - 2;
+    w->member[h] = w->member[h - 1];
+    *divisor = (double)(w->equal + 2);
+    return w->orders[h - 1] * (double)(h + 1) / (double)(w->equal + 1);
 }
 
 /* ---- all indices but one ------------------------------------------------------------------ */
@@ -252,11 +278,12 @@ static void scores_prefix(const walk *w, const double *block)
 {
     const int64_t q = w->t->q, h = q - 2, j = w->member[h - 1], rows = w->t->n - j - 1;
     const double *a = w->a, *above = a + j + 1, whole = products(w, h);
-    const double orders = (double)(q - 1) * fenp_multiset_orders(h, w->member);
+    const double orders = (double)(q - 1) * w->orders[h - 1];
     const int64_t tail = triangle(w->t->n) - triangle(rows);
     const double s = w->loop->both(block + rows + 1, triangle(rows), w->t->pairs + tail,
                                    orders * whole, w->square + tail);
-    const double first = block[0] / repeat_last(w), row = fenp_multiset_orders(h + 1, w->member);
+    double divisor;
+    const double row = repeat_last(w, &divisor), first = block[0] / divisor;
     const double rest = w->loop->both(block + 1, rows, above, row * whole * a[j], w->sums + j + 1);
     const double dot = rest + first * a[j];
     for (int64_t t = 0; t < h; t++)
@@ -306,26 +333,29 @@ static double *column(const walk *w, int64_t i) { return w->square + i * w->t->n
 /* Both of two indices are slots of the prefix. */
 static void add_pairs(const walk *w, int64_t slots, double factor)
 {
-    for (int64_t t = 0; t < slots; t++)
+    for (int64_t t = 0; t < slots; t++) {
+        const int64_t i = w->member[t];
+        double rest = factor * w->before[t]; /* and those between t and u */
         for (int64_t u = t + 1; u < slots; u++) {
-            const int64_t i = w->member[t], k = w->member[u];
-            double product = i == k ? 2.0 * factor : factor;
-            for (int64_t v = 0; v < slots; v++)
-                if (v != t && v != u) product *= w->a[w->member[v]];
-            column(w, i)[k] += product;
+            const int64_t k = w->member[u];
+            column(w, i)[k] += (i == k ? 2.0 : 1.0) * rest * w->after[u];
+            rest *= w->a[k];
         }
+    }
 }
 
-static void curvature_row(const walk *w, const double *block, int64_t rows, double whole)
+static void curvature_row(const walk *w, const double *block, int64_t rows)
 {
     const int64_t q = w->t->q, slots = q - 1, j = w->member[q - 3];
-    const double *a = w->a, first = block[0] / repeat_last(w);
-    const double g = fenp_multiset_orders(slots, w->member) / (double)(q - 1);
+    const double *a = w->a;
+    double divisor;
+    const double g = repeat_last(w, &divisor) / (double)(q - 1), first = block[0] / divisor;
     double dot = first * a[j];
+    products(w, slots);
     for (int64_t i = 0; i < rows; i++) dot += block[1 + i] * a[j + 1 + i];
     for (int64_t t = 0; t < slots; t++) {
         const int64_t i = w->member[t];
-        const double factor = g * (t < slots - 1 ? w->without[t] * a[j] : whole);
+        const double factor = g * w->without[t];
         w->loop->add(block + 1, rows, factor, column(w, i) + j + 1);
         column(w, i)[j] += (i == j ? 2.0 : 1.0) * factor * first;
     }
@@ -336,7 +366,7 @@ static void curvature_prefix(const walk *w, const double *block)
 {
     const int64_t h = w->t->q - 2, j = w->member[h - 1], rows = w->t->n - j - 1;
     const double *s = block + rows + 1, *above = w->a + j + 1, whole = products(w, h);
-    const double orders = fenp_multiset_orders(h, w->member);
+    const double orders = w->orders[h - 1];
     double sum = 0.0;
     w->loop->times(s, rows, above, w->y);
     for (int64_t i = 0; i < rows; i++) sum += above[i] * w->y[i];
@@ -344,7 +374,7 @@ static void curvature_prefix(const walk *w, const double *block)
     for (int64_t t = 0; t < h; t++)
         w->loop->add(w->y, rows, orders * w->without[t], column(w, w->member[t]) + j + 1);
     add_pairs(w, h, 0.5 * orders * sum);
-    curvature_row(w, block, rows, whole);
+    curvature_row(w, block, rows);
 }
 
 void fenp_tensor_curvature(const fenp_tensor *t, const double *a, double *b)
