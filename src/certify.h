@@ -101,13 +101,14 @@ fen_status fenp_certify_linear(const fen_model *model, const fenp_sample *sample
                                fen_certificate *out, const fenp_task *task, fen_error *err);
 
 /* ---- certify_tensor.c: penalty lp, ||f|| = |w|_p, ||g|| = |Phi'u|_q ---- */
-/* Forms (tensor/form.h) of `count` vectors v over n rows: T within value .. value + value_error,
- * om_i within om_error of om; of the first vectors alone where the others have none. */
+/* Forms (tensor/form.h) of `count` vectors v over n rows: T within value_error of value, om_i
+ * within om_error of om, rounding included; of the first vectors alone where others have none. */
 typedef struct fenp_sums {
     double *value, *value_error;   /* count                                             */
     double *om, *om_error;         /* count x n                                         */
 } fenp_sums;
-/* The same of v / unit, unit the largest |v_i|: T(v) = unit^q T(v / unit) need be no double. */
+/* The same of v / unit, unit about |v|_2 and a power of 2, by which division is exact:
+ * T(v) = unit^q T(v / unit) need be no double. */
 typedef struct fenp_forms {
     int64_t n, count;
     double *unit;                  /* count; 0: v = 0                                   */
@@ -132,11 +133,11 @@ fen_status fenp_claim_by_weights(const fen_model *m, const fenp_sample *sample, 
 
 /* ---- certify_series.c ---- */
 int64_t    fenp_series_bytes(int64_t n, int64_t p, int64_t count);
-/* By features of ever higher degrees, until T is known to `wanted` of itself or so many flops
- * are spent; the errors tell. */
+/* By features of ever higher degrees, until the rest is below `wanted` of T and of little weight in
+ * all scores, or so many flops are spent; the errors tell. left: what the rest is, as a share. */
 fen_status fenp_series_sums(const fenp_kernel *kernel, fen_view x, const double *v, int64_t count,
                             int64_t scored, double wanted, double budget, fenp_sums *out,
-                            const fenp_task *task, fen_error *err);
+                            double *left, const fenp_task *task, fen_error *err);
 
 /* ---- certify_tangents.c: power < 1 ---- */
 int64_t    fenp_tangents_room(const fenp_size *size, int64_t count);   /* bytes of an arena */

@@ -50,19 +50,86 @@ static int64_t active_rows(const double *v, int64_t n, int64_t count)
     return active;
 }
 
-static fen_status by_pairs(const fenp_kernel *kernel, fen_view x, const double *v, int64_t count,
-                           fenp_sums *out, const fenp_task *task, fen_error *err)
+/* |K(x_1, ..., x_q)| <= product of k_i, k_i = k(x_i, ..., x_i)^(1/q): Hoelder's inequality over the
+ * features. t_i k'(t_i) / k(t_i) is at most log2 of k(2 t) / k(t) at the largest t, since log k
+ * is convex in log t. The sum in K is off by so many roundings of its terms, K by steep times
+ * that, and by a few of its own; the rest are products and sums of them (tensor/points.c). */
+typedef struct sizes {
+    double *root;       /* n: k_i                                                          */
+    double most, steep; /* largest k_i                                                     */
+    double fine;        /* by how much K changes through underflows in its argument        */
+} sizes;
+
+static void find_sizes(const fenp_kernel *kernel, fen_view x, sizes *out)
 {
-    memset(out->value_error, 0, (size_t)count * sizeof(double));
-    memset(out->om_error, 0, (size_t)(count * x.rows) * sizeof(double));
-    return fenp_points_sums(kernel, x, v, count, out->value, out->om, task, err);
+    const double q = kernel->par.order;
+    double most = 0.0, largest = 1.0;
+    out->most = out->steep = out->fine = 0.0;
+    for (int64_t i = 0; i < x.rows; i++) {
+        long double t = 0.0L;
+        for (int64_t j = 0; j < x.cols; j++) {
+            t += powl(fabs(x.at[i * x.stride + j]), (long double)q);
+            largest = fmax(largest, fabs(x.at[i * x.stride + j]));
+        }
+        most = fmax(most, (double)t);
+        out->root[i] = pow(kernel->table->value((double)t, &kernel->par), 1.0 / q) * (1.0 + 1e-12);
+        out->most = fmax(out->most, out->root[i]);
+    }
+    if (!(most > 0.0)) return;
+    const double value = kernel->table->value(most, &kernel->par);
+    out->steep = log2(kernel->table->value(2.0 * most, &kernel->par) / value) * (1.0 + 1e-9);
+    out->fine = out->steep * value * DBL_MIN / most * 2.0 * q * (double)x.cols * pow(largest, q);
 }
 
-static int are_known(const fenp_sums *sums, int64_t count)
+/* v: of one vector; om_error may not be NULL. */
+static void bound_pairs(const fenp_kernel *kernel, fen_view x, const double *v, const sizes *of,
+                        double *value_error, double *om_error)
+{
+    const double q = kernel->par.order, n = (double)x.rows, p = (double)x.cols;
+    const double points = (double)fenp_multisets(x.rows, fenp_half_order(kernel));
+    const double many = (p + q + 4.0) * of->steep + 128.0 + 8.0 * q + 64.0 + points / 1024.0;
+    const double rounding = many * 0.50001 * DBL_EPSILON, most = fmax(1.0, of->most);
+    long double size = 0.0L, all = 0.0L;
+    for (int64_t i = 0; i < x.rows; i++) {
+        size += (long double)fabs(v[i]) * of->root[i];
+        all += fabsl((long double)v[i]);
+    }
+    const double lost = 8.0 * q * DBL_MIN * pow(n * most, q);
+    const double other = lost + of->fine * (double)powl(fmaxl(all, 1.0L), (long double)q);
+    *value_error = rounding * (double)powl(size, (long double)q) + other;
+    for (int64_t i = 0; i < x.rows; i++)
+        om_error[i] = rounding * of->root[i] * (double)powl(size, (long double)q - 1.0L) + other;
+}
+
+/* Whichever is known better, number by number. */
+static void take_better(const fenp_sums *from, int64_t n, int64_t count, int64_t scored,
+                        fenp_sums *out)
 {
     for (int64_t k = 0; k < count; k++)
-        if (!(sums->value_error[k] <= ENOUGH * sums->value[k])) return 0;
-    return 1;
+        if (from->value_error[k] < out->value_error[k])
+            out->value[k] = from->value[k], out->value_error[k] = from->value_error[k];
+    for (int64_t i = 0; i < scored * n; i++)
+        if (from->om_error[i] < out->om_error[i])
+            out->om[i] = from->om[i], out->om_error[i] = from->om_error[i];
+}
+
+static int64_t pairs_doubles(int64_t n, int64_t count) { return 2 * count + (2 * count + 1) * n; }
+
+static fen_status by_pairs(const fenp_kernel *kernel, fen_view x, const double *v, int64_t count,
+                           int64_t scored, fenp_sums *out, const fenp_task *task, fen_error *err)
+{
+    const int64_t n = x.rows, doubles = pairs_doubles(n, count);
+    double *work = fenp_new(doubles, sizeof *work);
+    if (!work) return fenp_no_memory(err, fenp_bytes(doubles, 1, sizeof *work), "the certificate");
+    const fenp_sums own = { work, work + count, work + 2 * count, work + 2 * count + count * n };
+    sizes of = { .root = own.om_error + count * n };
+    const fen_status status = fenp_points_sums(kernel, x, v, count, own.value, own.om, task, err);
+    find_sizes(kernel, x, &of);
+    for (int64_t k = 0; k < count; k++)
+        bound_pairs(kernel, x, v + k * n, &of, own.value_error + k, own.om_error + k * n);
+    if (status == FEN_OK) take_better(&own, n, count, scored, out);
+    free(work);
+    return status;
 }
 
 /* Features first: sums over pairs cancel, the more the larger q is. No task: time is up, and what
@@ -72,21 +139,13 @@ static fen_status find_sums(const fenp_kernel *kernel, fen_view x, const double 
 {
     const double cost = pairs_cost(kernel, x.rows, x.cols, active_rows(v, x.rows, count));
     const double budget = fmin(fmax(cost, CHEAP), SERIES_MOST);
-    const fen_status status =
-        fenp_series_sums(kernel, x, v, count, scored, WANTED, budget, out, task, err);
-    if (status != FEN_OK || are_known(out, count)) return status;
-    return cost <= (task ? PAIRS_MOST : SERIES_MOST) ? by_pairs(kernel, x, v, count, out, task, err)
-                                                     : FEN_OK;
-}
-
-/* What the sums lose where products underflow. */
-static void allow_underflow(const fenp_kernel *kernel, int64_t n, int64_t count, fenp_sums *sums)
-{
-    const double lost = DBL_MIN * pow((double)n, kernel->par.order);
-    for (int64_t k = 0; k < count; k++) {
-        sums->value[k] = fmax(sums->value[k], 0.0);
-        sums->value_error[k] += lost;
-    }
+    double left;
+    fen_status status =
+        fenp_series_sums(kernel, x, v, count, scored, WANTED, budget, out, &left, task, err);
+    if (status == FEN_OK && !(left <= ENOUGH) && cost <= (task ? PAIRS_MOST : SERIES_MOST))
+        status = by_pairs(kernel, x, v, count, scored, out, task, err);
+    for (int64_t k = 0; k < count; k++) out->value[k] = fmax(out->value[k], 0.0);
+    return status;
 }
 
 static int64_t forms_bytes(int64_t n, int64_t count)
@@ -101,7 +160,8 @@ int64_t fenp_forms_room(const fenp_kernel *kernel, int64_t n, int64_t p, int64_t
     const double series = (double)fenp_series_bytes(n, p, count);
     const double pairs = pairs_cost(kernel, n, p, n) > PAIRS_MOST
                              ? 0.0
-                             : (double)fenp_multisets(n, h) * (double)(8 * h + 40 * count);
+                             : (double)fenp_multisets(n, h) * (double)(8 * h + 40 * count) +
+                                   8.0 * (double)pairs_doubles(n, count);
     return forms_bytes(n, count) + (int64_t)fmin(fmax(series, pairs), 1e18);
 }
 
@@ -115,11 +175,14 @@ static void lay_out_forms(fenp_forms *f, const double *v, double **scaled)
     f->sums.om_error = fenp_arena_doubles(&f->arena, all);
     *scaled = fenp_arena_doubles(&f->arena, all);
     for (int64_t k = 0; k < f->count; k++) {
-        double largest = 0.0;
-        for (int64_t i = k * n; i < (k + 1) * n; i++) largest = fmax(largest, fabs(v[i]));
-        f->unit[k] = largest;
+        long double square = 0.0L;
+        int exponent = 0;
+        for (int64_t i = k * n; i < (k + 1) * n; i++) square += (long double)v[i] * v[i];
+        frexpl(sqrtl(square), &exponent);
+        exponent = exponent < DBL_MAX_EXP ? exponent : DBL_MAX_EXP - 1;
+        f->unit[k] = square > 0.0L ? ldexp(1.0, exponent) : 0.0;
         for (int64_t i = k * n; i < (k + 1) * n; i++)
-            (*scaled)[i] = largest > 0.0 ? v[i] / largest : 0.0;
+            (*scaled)[i] = square > 0.0L ? ldexp(v[i], -exponent) : 0.0;
     }
 }
 
@@ -133,11 +196,12 @@ fen_status fenp_forms_open(fenp_forms *out, const fenp_kernel *kernel, fen_view 
     if (status != FEN_OK) return status;
     lay_out_forms(out, v, &scaled);
     status = find_sums(kernel, x, scaled, count, scored, &out->sums, task, err);
-    if (status == FEN_OK) allow_underflow(kernel, x.rows, count, &out->sums);
     return status;
 }
 
 void fenp_forms_close(fenp_forms *forms) { fenp_arena_close(&forms->arena); }
+
+static const double ABOVE = 1.0 + 8.0 * DBL_EPSILON; /* powers and products, rounded up */
 
 /* T(c) = |s|^q T(v), om(c) = J_q(s) om(v), s = coef_scale unit */
 void fenp_forms_scores(const fenp_forms *forms, int64_t t, const fenp_kernel *kernel,
@@ -148,15 +212,18 @@ void fenp_forms_scores(const fenp_forms *forms, int64_t t, const fenp_kernel *ke
     const double size = pow(fabs(scale), q - 1.0);
     for (int64_t i = 0; i < forms->n; i++) {
         f[i] = copysign(size, scale) * sums->om[t * forms->n + i];
-        slack[i] = size > 0.0 ? size * sums->om_error[t * forms->n + i] : 0.0;
+        slack[i] =
+            size > 0.0 ? size * sums->om_error[t * forms->n + i] + (ABOVE - 1.0) * fabs(f[i]) : 0.0;
     }
-    *norm = size > 0.0 ? size * pow(sums->value[t] + sums->value_error[t], 1.0 - 1.0 / q) : 0.0;
+    const double value = (sums->value[t] + sums->value_error[t]) * ABOVE;
+    *norm = size > 0.0 ? size * pow(value, 1.0 - 1.0 / q) * ABOVE : 0.0;
 }
 
 double fenp_forms_dual_norm(const fenp_forms *forms, int64_t t, const fenp_kernel *kernel)
 {
-    const double value = forms->sums.value[t] + forms->sums.value_error[t];
-    return forms->unit[t] > 0.0 ? forms->unit[t] * pow(value, 1.0 / kernel->par.order) : 0.0;
+    const double value = (forms->sums.value[t] + forms->sums.value_error[t]) * ABOVE;
+    return forms->unit[t] > 0.0 ? forms->unit[t] * pow(value, 1.0 / kernel->par.order) * ABOVE
+                                : 0.0;
 }
 
 /* ---- linear kernels ---------------------------------------------------------------------- */
