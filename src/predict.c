@@ -4,8 +4,10 @@
  *     linear: weights . x + b;   random features: feature_weights . phi(x) + b;
  *     penalty lp with a tensor kernel: w . phi(x) + b, or by pivots (model/lp.h)
  *
- * Linear models of sparse inputs take sparse rows entry by entry. Other rows pass in slabs, so that besides the scores only a slab of features and a tile of
- * the kernel matrix exist at any time. 2 n p flops per row, 2 p targets if linear. */
+ * Linear models of sparse inputs take sparse rows entry by entry. Other rows pass in slabs, so that
+ * besides the scores only a slab of features and a tile of the kernel matrix exist at any time.
+ * 2 n p flops per row, 2 p targets if linear. Rows that a model has no trustworthy score of
+ * (model/far.c) are refused. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -85,15 +87,22 @@ static void add_offsets(const fen_model *m, int64_t rows, double *scores)
         for (int64_t t = 0; t < m->targets; t++) scores[i * m->targets + t] += m->offset[t];
 }
 
-fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
-                             const fenp_task *task, fen_error *err)
+/* doubt: see fenp_lp_scores. */
+static fen_status scores_of(const fen_model *m, const double *x, int64_t rows, double *scores,
+                            double *doubt, const fenp_task *task, fen_error *err)
 {
     fen_status status = m->weights            ? linear_scores(m, x, rows, scores, task, err)
                         : m->frequencies      ? feature_scores(m, x, rows, scores, task, err)
-                        : fenp_model_is_lp(m) ? fenp_lp_scores(m, x, rows, scores, task, err)
+                        : fenp_model_is_lp(m) ? fenp_lp_scores(m, x, rows, scores, doubt, task, err)
                                               : kernel_scores(m, x, rows, scores, task, err);
     if (status == FEN_OK) add_offsets(m, rows, scores);
     return status;
+}
+
+fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
+                             const fenp_task *task, fen_error *err)
+{
+    return scores_of(m, x, rows, scores, NULL, task, err);
 }
 
 /* --- raw rows -> features --------------------------------------------------------- */
@@ -111,6 +120,20 @@ static fen_status features(const fen_model *m, const raw *rows, int64_t first, i
     return fenp_prep_apply(m->prep, &part, x, err);
 }
 
+/* No number rather than a wrong one. first: rows before these. */
+static fen_status check_doubt(const fen_model *m, const double *doubt, int64_t first, int64_t count,
+                              fen_error *err)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (doubt[i] > 0.0)
+            return fenp_fail(err, FEN_BAD_DATA,
+                             "row %lld is too far outside the training rows: the series of "
+                             "--kernel %s has no prediction for it to six digits; leave it out, or "
+                             "fit with a smaller --gamma",
+                             (long long)(first + i + 1), m->kernel.table->name);
+    return FEN_OK;
+}
+
 /* All rows, slab by slab: features of one slab at a time. */
 static fen_status score_slabs(const fen_model *m, const raw *rows, int64_t count, double *scores,
                               const fenp_task *task, fen_error *err)
@@ -119,16 +142,18 @@ static fen_status score_slabs(const fen_model *m, const raw *rows, int64_t count
     slab = slab < SLAB_ROWS_MIN ? SLAB_ROWS_MIN : slab;
     slab = slab < count ? slab : count;
     const int64_t bytes = fenp_bytes(slab, m->p, sizeof(double));
-    double *x = fenp_new(bytes, 1);
-    fen_status status = x ? FEN_OK : fenp_no_memory(err, bytes, "a prediction");
+    double *x = fenp_new(bytes, 1), *doubt = fenp_new_zeroed(slab, sizeof *doubt);
+    fen_status status = x && doubt ? FEN_OK : fenp_no_memory(err, bytes, "a prediction");
     for (int64_t first = 0; status == FEN_OK && first < count; first += slab) {
         int64_t next = first + slab < count ? first + slab : count;
         fenp_task part = fenp_task_part(task, "predicting", (double)first / (double)count,
                                         (double)next / (double)count);
         status = features(m, rows, first, next - first, x, err);
         if (status == FEN_OK)
-            status = fenp_model_scores(m, x, next - first, scores + first * m->targets, &part, err);
+            status = scores_of(m, x, next - first, scores + first * m->targets, doubt, &part, err);
+        if (status == FEN_OK) status = check_doubt(m, doubt, first, next - first, err);
     }
+    free(doubt);
     free(x);
     return status;
 }

@@ -17,7 +17,6 @@
 #include "tensor/pivots_factor.h"
 
 static const double TOLERANCE = 1e-12;
-static const double AS_GOOD_AS_PIVOTS = 1e3; /* errors of 1e-11 that a cut may leave */
 /* Their factor is 128 MB while they are looked for; and a pass over all points, r^2 flops for
  * each of them, is to take a minute and no more. */
 enum { LEAST_PIVOTS = 256, MOST_PIVOTS = 4096 };
@@ -46,7 +45,7 @@ static fen_status is_cut(const fen_model *m, fen_view kept, const double *x, int
     if (!fenp_cut_open(m, kept.at, &cut)) return fenp_no_memory(err, 8 * m->kept, "the series");
     *enough = 1;
     for (int64_t i = 0; *enough && i < m->n; i++)
-        *enough = fenp_cut_degree(&cut, x + i * m->p, m->p, AS_GOOD_AS_PIVOTS) <= cut.last;
+        *enough = fenp_cut_degree(&cut, x + i * m->p, m->p, FENP_AS_GOOD_AS_PIVOTS) <= cut.last;
     return FEN_OK;
 }
 

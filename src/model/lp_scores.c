@@ -3,13 +3,15 @@
  *     f(x) = w.phi(x) over the features that matter at x, or by pivots: lp.h
  *
  * Method: w is made once for all rows; phi never exists (nested.c). Every row has the degree that
- * it needs and no more, whatever the rows beside it: features of lower degrees come first.
- * Special cases: rows that need a higher degree than there is room for have the highest one.
+ *   it needs and no more, whatever the rows beside it: features of lower degrees come first.
+ *   Columns are divided by a power of two (divided.h).
+ * Special cases: rows that need a higher degree than there is room for: far.c.
  * Cost: kept N once, N targets for each row; pivots: kept times as many kernel values each. */
 #include <stdlib.h>
 #include "base/arena.h"
 #include "base/error.h"
 #include "model/lp.h"
+#include "tensor/divided.h"
 #include "tensor/form.h"
 #include "tensor/pivots.h"
 
@@ -52,18 +54,13 @@ static fenp_task part_of(const fenp_task *task, const fen_model *m, int64_t t)
     return fenp_task_part(task, "predicting", (double)t / all, (double)(t + 1) / all);
 }
 
-/* By all features, or those of as many degrees as matter. */
-static fen_status implied_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
-                                 const fenp_task *task, fen_error *err)
+/* By all features, or those of as many degrees as matter. m and x: of divided columns. */
+static fen_status implied_scores(const fen_model *m, const fenp_cut *cut, const double *x,
+                                 int64_t rows, const int64_t *degree, int64_t highest,
+                                 double *scores, const fenp_task *task, fen_error *err)
 {
     const fen_view points = { x, rows, m->p, m->p };
-    fenp_cut cut;
-    int64_t *degree = fenp_new(rows, sizeof *degree);
-    if (!degree || !fenp_cut_open(m, m->inputs, &cut)) {
-        free(degree);
-        return fenp_no_memory(err, fenp_bytes(rows, 1, sizeof *degree), "a prediction");
-    }
-    const fenp_kernel kernel = fenp_cut_at(&cut, find_degrees(m, &cut, x, rows, degree));
+    const fenp_kernel kernel = fenp_cut_at(cut, highest);
     const int64_t bytes = fenp_bytes(fenp_feature_count(&kernel, m->p), 1, sizeof(double));
     double *v = fenp_new(bytes, 1);
     fen_status status = v ? FEN_OK : fenp_no_memory(err, bytes, "the features");
@@ -72,7 +69,6 @@ static fen_status implied_scores(const fen_model *m, const double *x, int64_t ro
         status = score_target(m, &kernel, points, degree, t, v, scores, &part, err);
     }
     free(v);
-    free(degree);
     return status;
 }
 
@@ -97,9 +93,51 @@ static fen_status pivot_scores(const fen_model *m, const double *x, int64_t rows
     return status;
 }
 
-fen_status fenp_lp_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
-                          const fenp_task *task, fen_error *err)
+/* Rows that are too far for either; none is that is no larger than the rows of the model. */
+static fen_status mend(const fen_model *m, const fenp_cut *cut, const double *raw, const double *x,
+                       int64_t rows, double *scores, double *doubt, const fenp_task *task,
+                       fen_error *err)
 {
-    return m->pivots ? pivot_scores(m, x, rows, scores, task, err)
-                     : implied_scores(m, x, rows, scores, task, err);
+    const fenp_far far = { m, cut, m->inputs };
+    fen_status status = FEN_OK;
+    for (int64_t i = 0; status == FEN_OK && i < rows; i++) {
+        const double *row = raw + i * m->p;
+        if (doubt) doubt[i] = 0.0;
+        if (cut->whole || fenp_row_norm(x + i * m->p, m->p, cut->par.order) <= cut->most) continue;
+        const int outside =
+            !m->pivots && fenp_cut_degree(cut, row, m->p, FENP_AS_GOOD_AS_PIVOTS) > cut->last;
+        double open;
+        status =
+            fenp_far_row(&far, outside, row, x + i * m->p, scores + i * m->targets, &open, err);
+        if (doubt) doubt[i] = open;
+        if (status == FEN_OK) status = fenp_task_at(task, (double)(i + 1) / (double)rows, err);
+    }
+    return status;
+}
+
+fen_status fenp_lp_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
+                          double *doubt, const fenp_task *task, fen_error *err)
+{
+    const int64_t bytes = fenp_bytes(rows + m->kept, m->p + 1, sizeof(double));
+    int64_t *degree = fenp_new(rows, sizeof *degree);
+    double *own = fenp_new(bytes, 1);
+    fen_model divided = *m;
+    fenp_cut cut;
+    fen_status status = degree && own && fenp_cut_open(m, m->inputs, &cut)
+                            ? FEN_OK
+                            : fenp_no_memory(err, bytes, "a prediction");
+    if (status == FEN_OK) {
+        double *z = own + m->kept * m->p;
+        const int64_t highest = find_degrees(m, &cut, x, rows, degree);
+        divided.inputs = own;
+        fenp_divide((fen_view){ m->inputs, m->kept, m->p, m->p }, cut.unit, own);
+        fenp_divide((fen_view){ x, rows, m->p, m->p }, cut.unit, z);
+        status = m->pivots
+                     ? pivot_scores(m, x, rows, scores, task, err)
+                     : implied_scores(&divided, &cut, z, rows, degree, highest, scores, task, err);
+        if (status == FEN_OK) status = mend(&divided, &cut, x, z, rows, scores, doubt, task, err);
+    }
+    free(own);
+    free(degree);
+    return status;
 }

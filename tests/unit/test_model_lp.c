@@ -215,6 +215,91 @@ static void a_series_is_cut_where_columns_are_few(void **state)
     fen_model_free(m);
 }
 
+/* The same function of columns in another unit; powers of gamma and products of columns alone are
+ * beyond all numbers there. */
+static void units_of_columns_do_not_matter(void **state)
+{
+    (void)state;
+    enum { ROWS = 10 };
+    static const double units[] = { 1e20, 1e-20, 3e6 };
+    fen_model *m = plain_model("tensor-exponential", 4.0 / 3, 8, 3, 0.5);
+    double *x = some_numbers(ROWS * m->p, 23), *large = fenp_new(ROWS * m->p, sizeof *large);
+    double wanted[ROWS], found[ROWS];
+    assert_int_equal(fenp_model_scores(m, x, ROWS, wanted, NULL, NULL), FEN_OK);
+    for (int i = 0; i < 3; i++) {
+        fen_model other = *m;
+        other.inputs = fenp_new(m->n * m->p, sizeof *other.inputs);
+        other.kernel.par.gamma = m->kernel.par.gamma / pow(units[i], 4);
+        for (int64_t k = 0; k < m->n * m->p; k++) other.inputs[k] = units[i] * m->inputs[k];
+        for (int64_t k = 0; k < ROWS * m->p; k++) large[k] = units[i] * x[k];
+        assert_int_equal(fenp_model_find_pivots(&other, other.inputs, NULL, NULL), FEN_OK);
+        assert_null(other.pivots);
+        assert_int_equal(fenp_model_scores(&other, large, ROWS, found, NULL, NULL), FEN_OK);
+        for (int k = 0; k < ROWS; k++)
+            assert_true(fabs(found[k] - wanted[k]) <= 1e-12 * (1 + fabs(wanted[k])));
+        free(other.inputs);
+    }
+    free(x);
+    free(large);
+    fen_model_free(m);
+}
+
+/* Degrees that there is no room for: by the definition; where even that drowns in rounding there
+ * is no prediction. */
+static void far_rows_are_right_or_refused(void **state)
+{
+    (void)state;
+    enum { ROWS = 6, P = 8 };
+    static const double times[ROWS] = { 1, -4, 12, -20, 40, 80 };
+    static const char *const names[] = { "features", "pivots" };
+    fen_model *m = plain_model("tensor-exponential", 4.0 / 3, 10, P, 0.7);
+    double x[ROWS * P], scores[ROWS] = { 7 };
+    fen_error err;
+    m->kernel.par.gamma = 0.02;
+    m->certificate[0].norm = pow(form(m, 0), 1 / m->power);
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < P; j++) x[i * P + j] = times[i] * m->inputs[j];
+    for (int k = 0; k < 2; k++) {
+        fenp_cut cut;
+        if (k == 1) { /* a tolerance of 0: no cut would do */
+            const double norm = m->certificate[0].norm;
+            m->certificate[0].norm = 0;
+            assert_int_equal(fenp_model_find_pivots(m, m->inputs, NULL, NULL), FEN_OK);
+            m->certificate[0].norm = norm;
+        }
+        assert_true((m->pivots != NULL) == (k == 1));
+        assert_true(fenp_cut_open(m, m->inputs, &cut));
+        assert_true(fenp_cut_degree(&cut, x + 5 * P, P, 1) > cut.last);
+        assert_scores(m, x, ROWS, k ? 1e-7 : 1e-9);
+        x[2 * P] = 1e6; /* overflows */
+        assert_int_equal(fen_predict(m, (fen_view){ x, ROWS, P, P }, scores, &err), FEN_BAD_DATA);
+        if (!strstr(err.message, "row 3 is too far outside the training rows"))
+            fail_msg("%s: %s", names[k], err.message);
+        assert_true(scores[0] == 7);
+        x[2 * P] = times[2] * m->inputs[0];
+    }
+    fen_model_free(m);
+}
+
+/* All degrees are counted, also those behind the last that is looked at. */
+static void series_have_no_end_where_it_matters(void **state)
+{
+    (void)state;
+    fen_model *m = plain_model("tensor-exponential", 4.0 / 3, 4, 2, 0.5);
+    fenp_cut cut;
+    double x[2] = { 1, 0 }, before = 0;
+    assert_true(fenp_cut_open(m, m->inputs, &cut));
+    for (double size = 1; size < 1e9; size *= 2) {
+        x[0] = size;
+        const double degree = (double)fenp_cut_degree(&cut, x, 2, 1e300);
+        assert_true(degree >= before);
+        before = degree;
+    }
+    assert_true(before == FENP_CUT_TERMS - 1);
+    assert_true(fenp_cut_size(&cut, x, 2) == INFINITY);
+    fen_model_free(m);
+}
+
 static void pivots_are_found_where_there_are_too_many(void **state)
 {
     (void)state;
@@ -346,6 +431,9 @@ int main(void)
         cmocka_unit_test(linear_models_list_their_weights),
         cmocka_unit_test(models_without_a_list_say_why),
         cmocka_unit_test(a_series_is_cut_where_columns_are_few),
+        cmocka_unit_test(units_of_columns_do_not_matter),
+        cmocka_unit_test(far_rows_are_right_or_refused),
+        cmocka_unit_test(series_have_no_end_where_it_matters),
         cmocka_unit_test(pivots_are_found_where_there_are_too_many),
         cmocka_unit_test(targets_share_pivots),
         cmocka_unit_test(nothing_predicts_nothing),
