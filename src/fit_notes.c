@@ -125,6 +125,16 @@ void fenp_note_cut(fen_model *m)
                                : "the time limit left no time to select: lambda and gamma by rule");
 }
 
+void fenp_note_capped(fen_model *m)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        if (m->certificate[t].verdict != FEN_VERDICT_OPTIMAL) {
+            note(m, "the low-rank factor ended where the memory does: more --memory makes it exact "
+                    "enough");
+            return;
+        }
+}
+
 /* ---- what the scores of the training rows say -------------------------------------------- */
 
 /* How far beyond its bounds the loss was forgiven, or that it could not be. */

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "solver/descend.h"
+#include "solver/lp.h"
 #include "story.h"
 
 enum { MOST_SWEEPS = 5, MOST_ROUNDS = 4 };
@@ -223,10 +224,12 @@ static fen_status solve_in_turn(fen_model *m, const fenp_sample *sample,
     d.w = fenp_arena_doubles(&arena, m->n);
     d.scores = fenp_arena_doubles(&arena, m->n * m->targets);
     memset(d.scores, 0, (size_t)(m->n * m->targets) * sizeof(double));
-    const int narrowed = fenp_threads_narrow(m->n);
+    const int narrowed = fenp_descend_narrow(solver, &problem);
     status = solve_in_rounds(&d, &problem, &arena, task, err);
     fenp_threads_widen(narrowed);
     if (status == FEN_OK) fenp_note_scores(m, sample, d.scores);
+    if (status == FEN_OK && solver->lp && d.state && fenp_lp_is_capped(d.state))
+        fenp_note_capped(m);
     fenp_arena_close(&arena);
     return status;
 }

@@ -141,7 +141,7 @@ static fen_status run(descent *h, json_t *points, const fenp_task *task, fen_err
     fen_status status = fenp_arena_open(&arena, work_bytes(path), "the kernel matrix", err);
     if (status != FEN_OK) return status;
     open_descent(h, &arena);
-    const int narrowed = fenp_threads_narrow(path->sample->n);
+    const int narrowed = fenp_descend_narrow(path->strategy.solver, &h->problem);
     status = path->strategy.solver->begin(&arena, &h->problem, &h->state, &begin, err);
     for (int64_t t = 0; t < path->sample->targets && status == FEN_OK; t++)
         status = run_output(h, t, points, &solving, err);

@@ -217,6 +217,8 @@ void       fenp_note_linear(fen_model *model, int gamma_chosen);
 void       fenp_note_idle(fen_model *model, const char *select);
 /* That there was no time for all of the selection. */
 void       fenp_note_cut(fen_model *model);
+/* Penalty lp: that a low rank was not enough for a proof, if so. */
+void       fenp_note_capped(fen_model *model);
 /* What f(x_i) (targets x n) show: residuals outside a tube. */
 void       fenp_note_scores(fen_model *model, const fenp_sample *sample, const double *scores);
 /* The dual vectors that a model of a power below 1 carries while it is being made. */

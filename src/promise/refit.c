@@ -395,7 +395,7 @@ fen_status fenp_scores_refit(fenp_arena *arena, const fenp_problem *problem, con
     memset(scores, 0, (size_t)(count * x->targets) * sizeof(double));
     const fenp_task begin = fenp_task_part(task, task ? task->stage : "", 0.0, 0.0);
     if (status == FEN_OK) status = how->solver->begin(arena, &s.task, &s.state, &begin, err);
-    const int narrowed = fenp_threads_narrow(x->n);
+    const int narrowed = fenp_descend_narrow(how->solver, problem);
     for (int64_t at = 0; at < count && status == FEN_OK;) status = run_power(&s, &at, task, err);
     fenp_threads_widen(narrowed);
     return status;

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/threads.h"
 #include "loss/traits.h"
 #include "solver/descend_run.h"
 
@@ -148,6 +149,20 @@ static fen_status descend(fenp_run *r, double nu, int *reached, fen_error *err)
     const fen_status status = fenp_run_solve(r, err);
     *reached = status == FEN_OK && !r->stalled;
     return status;
+}
+
+int fenp_descend_narrow(const fenp_solver *solver, const fenp_problem *problem)
+{
+    static const double busy = 1e9; /* flops of a solve that threads help with */
+    const fenp_sample *x = problem->sample;
+    const fenp_size size = { .n = x->n,
+                             .p = x->p,
+                             .targets = 1,
+                             .bias = problem->bias,
+                             .power = problem->power,
+                             .kernel = problem->kernel,
+                             .route = problem->route };
+    return solver->lp && solver->flops(&size) > busy ? 0 : fenp_threads_narrow(x->n);
 }
 
 fenp_size fenp_descend_size(const fenp_size *size)

@@ -10,6 +10,9 @@
 /* What an iterative solver is asked about for its part of a problem of this size: one output, and
  * power 2 but for penalty lp. */
 fenp_size  fenp_descend_size(const fenp_size *size);
+/* fenp_threads_narrow where steps are short: rows say so, but for penalty lp, whose steps may be
+ * far more work than its rows. */
+int        fenp_descend_narrow(const fenp_solver *solver, const fenp_problem *problem);
 /* problem: one target, any power >= 1; solver->begin has made state. nu > 0: *par is free.
  * out (one target; scores and gap not NULL) is the start and the answer. FEN_LIMIT and
  * FEN_STOPPED leave the best iterate so far in out. reached: the solver's own account of the

@@ -246,3 +246,8 @@ int fenp_lp_set(fenp_lp *s, const fenp_problem *problem, const double *dual)
     fenp_lp_judge(s);
     return found;
 }
+
+/* Both methods begin their states with what they share. */
+int64_t fenp_lp_steps(const void *state) { return ((const fenp_lp *)state)->steps; }
+
+int fenp_lp_is_capped(const void *state) { return ((const fenp_lp *)state)->form.capped; }

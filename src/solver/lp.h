@@ -48,6 +48,8 @@ void       fenp_lp_judge(fenp_lp *s);
 void       fenp_lp_leave(fenp_lp *s, fenp_solution *out);
 /* Steps that a state of either method has made since begin. */
 int64_t    fenp_lp_steps(const void *state);
+/* Its low rank ended where the room does. */
+int        fenp_lp_is_capped(const void *state);
 
 /* ---- lp_terms.c: every row of positive weight as one term, or two where g has a kink ------- */
 /* A term costs c/2 u^2 - l u on [low, high], or (smooth losses that are not in pieces) unit

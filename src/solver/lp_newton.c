@@ -384,11 +384,6 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
     return status;
 }
 
-int64_t fenp_lp_steps(const void *state_of_either)
-{
-    return ((const fenp_lp *)state_of_either)->steps;
-}
-
 const fenp_solver fenp_solver_lp_newton = {
     .name = "lp-newton",
     .help = "penalty lp, any loss: Newton's method in the dual vector",
