@@ -53,6 +53,16 @@ static double power_sum(const double *w, int64_t count, double power)
     return sum;
 }
 
+/* sum |u - step v|^power */
+static double power_sum_along(const double *u, const double *v, double step, int64_t count,
+                              double power)
+{
+    double sum = 0.0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+    for (int64_t k = 0; k < count; k++) sum += pow(fabs(u[k] - step * v[k]), power);
+    return sum;
+}
+
 static void map_power(double *w, int64_t count, double power)
 {
 #pragma omp parallel for schedule(static)
@@ -110,28 +120,35 @@ static void say(const descent *d, const char *method, int64_t steps, int64_t by_
 
 /* ---- the paper's method -------------------------------------------------------------------- */
 
+/* Phi'a is kept: a step that is tried needs no product. */
 static void run_dual(descent *d)
 {
     const lp_problem *l = d->l;
-    const int64_t n = l->sample.n;
+    const int64_t n = l->sample.n, count = l->features;
     double *a = d->rows[0], *om = d->rows[1], *slope = d->rows[2], *next = d->rows[3];
-    double *w = d->wide[0], form = 0.0, value = 0.0;
+    double *u = d->wide[0], *v = d->wide[1], *w = d->wide[2], form = 0.0, value = 0.0;
     int64_t steps = -1, by_gap = -1, k = 0;
     const double start = fenp_now();
     memset(a, 0, (size_t)n * sizeof *a);
-    memset(om, 0, (size_t)n * sizeof *om);
+    memset(u, 0, (size_t)count * sizeof *u);
     for (; k <= d->most && by_gap < 0; k++) {
+        memcpy(w, u, (size_t)count * sizeof *w);
+        map_power(w, count, l->q - 1.0);
+        forward(l, w, om);
         for (int64_t i = 0; i < n; i++) slope[i] = om[i] - l->sample.y[i] + a[i] / l->gamma;
         const double square = dot(slope, slope, n), here = value;
+        double step = l->gamma / (2.0 * (1.0 - DELTA));
         if (note(d, k, value) && steps < 0) steps = k;
         if (0.5 * l->gamma * square <= PRECISION * objective(l, form, om)) by_gap = k;
-        for (double step = l->gamma / (2.0 * (1.0 - DELTA)); step > 1e-300; step *= THETA) {
+        transposed(l, slope, v);
+        for (; step > 1e-300; step *= THETA) {
             for (int64_t i = 0; i < n; i++) next[i] = a[i] - step * slope[i];
-            form = look(l, next, w, om);
+            form = power_sum_along(u, v, step, count, l->q);
             value = minus_dual(l, form, next);
             if (value - here >= step * (1.0 - DELTA) * square) break;
         }
         memcpy(a, next, (size_t)n * sizeof *a);
+        cblas_daxpy((int)count, -step, v, 1, u, 1);
     }
     say(d, "dual", steps, by_gap, k, fenp_now() - start);
 }
@@ -157,9 +174,7 @@ static double primal_slope(const lp_problem *l, const double *w, const double *f
 static double value_along(const lp_problem *l, const double *w, const double *slope,
                           const double *fitted, const double *along, double step, double *there)
 {
-    double sum = 0.0;
-#pragma omp parallel for schedule(static) reduction(+ : sum)
-    for (int64_t k = 0; k < l->features; k++) sum += pow(fabs(w[k] - step * slope[k]), l->p);
+    const double sum = power_sum_along(w, slope, step, l->features, l->p);
     for (int64_t i = 0; i < l->sample.n; i++) there[i] = fitted[i] - step * along[i];
     return objective(l, sum, there);
 }
