@@ -86,14 +86,13 @@ static int are_members(const int64_t *member, int64_t count, int64_t kept)
 
 const char *fenp_file_lp_objection(const fenp_file *file, const fen_model *m)
 {
-    static const int64_t MOST_TUPLES = (int64_t)1 << 32;
     if (!m->pivots) return fenp_model_needs_pivots(m) ? "there are no pivots to predict by" : NULL;
     if (!is_lp(m) || m->weights || fenp_model_is_explicit(m))
         return "the pivots do not belong to the penalty and the kernel";
     const int64_t h = file->size.members_of_pivot;
     if (2 * h != fenp_even_order(m->kernel.par.order))
         return "the pivots are not those of the power";
-    if (fenp_multisets(m->kept, h - 1) > MOST_TUPLES)
+    if (!fenp_model_can_pivot(m) || m->pivot_count > fenp_model_most_pivots(m))
         return "there are more tuples of rows than any fit goes through";
     for (int64_t s = 0; s < m->pivot_count; s++)
         if (!are_members(m->pivots + s * h, h, m->kept))

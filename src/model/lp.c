@@ -49,11 +49,22 @@ static fen_status is_cut(const fen_model *m, fen_view kept, const double *x, int
     return FEN_OK;
 }
 
-static int64_t most_pivots(const fen_model *m)
+/* The work of predictions, and of finding what they need: no model has more. */
+int fenp_model_can_pivot(const fen_model *m)
+{
+    static const double POINTS = 0x1p36, NUMBERS = 0x1p28, VALUES = 0x1p34; /* VALUES: to a row */
+    const int64_t h = fenp_even_order(m->kernel.par.order) / 2;
+    const double tuples = (double)fenp_multisets(m->kept, h - 1);
+    return (double)fenp_multisets(m->kept, h) <= POINTS && tuples * (double)(m->p + 1) <= NUMBERS &&
+           tuples * (double)fenp_model_most_pivots(m) <= VALUES;
+}
+
+int64_t fenp_model_most_pivots(const fen_model *m)
 {
     const int64_t points = fenp_multisets(m->kept, fenp_even_order(m->kernel.par.order) / 2);
     const double most = sqrt(FLOPS_OF_PASS / (double)points);
-    return most < LEAST_PIVOTS ? LEAST_PIVOTS : most > MOST_PIVOTS ? MOST_PIVOTS : (int64_t)most;
+    const double taken = fmin(fmax(most, LEAST_PIVOTS), MOST_PIVOTS);
+    return points < (int64_t)taken ? points : (int64_t)taken;
 }
 
 /* All kernel values are 0, and so is f. */
@@ -90,7 +101,15 @@ fen_status fenp_model_find_pivots(fen_model *m, const double *x, const fenp_task
     int enough;
     fen_status status = is_cut(m, rows, x, &enough, err);
     if (status != FEN_OK || enough) return status;
-    status = fenp_pivots_find(&m->kernel, rows, TOLERANCE, most_pivots(m), &found, task, err);
+    if (!fenp_model_can_pivot(m))
+        return fenp_fail(err, FEN_MEMORY,
+                         "predictions of --kernel %s go through products of %lld of %lld rows with "
+                         "coefficients, which are too many; fewer rows, or a p nearer to 2, would "
+                         "do",
+                         m->kernel.table->name,
+                         (long long)(fenp_even_order(m->kernel.par.order) / 2), (long long)m->kept);
+    status =
+        fenp_pivots_find(&m->kernel, rows, TOLERANCE, fenp_model_most_pivots(m), &found, task, err);
     if (status == FEN_OK)
         status = found.count > 0 ? take_pivots(m, rows, &found, task, err) : take_none(m, err);
     fenp_pivots_free(&found);

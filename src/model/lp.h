@@ -15,6 +15,9 @@ enum { FENP_MOST_FEATURES = 1 << 21 };      /* that are made explicit to predict
 int     fenp_model_is_explicit(const fen_model *m);
 /* Neither explicit nor cut at any degree that would do: without pivots there is no prediction. */
 int     fenp_model_needs_pivots(const fen_model *m);
+/* So many that a fit would take them; whether rows are so few that it takes any. */
+int64_t fenp_model_most_pivots(const fen_model *m);
+int     fenp_model_can_pivot(const fen_model *m);
 /* w of target t over the features of kernel: the model's, or one that is cut. Linear models have
  * theirs. */
 fen_status fenp_model_implied(const fen_model *m, const fenp_kernel *kernel, int64_t t,

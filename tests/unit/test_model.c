@@ -752,6 +752,35 @@ static void changed_pivots_are_refused(void **state)
     }
 }
 
+/* A few bytes must not ask for hours of work: no more products of rows, and no more pivots, than
+ * a fit would have taken. */
+static void endless_predictions_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows, h, pivots;
+        int fits;
+    } cases[] = { { 5, 3, 35, 1 },      { 5, 3, 36, 0 },      { 5, 3, 300, 0 },
+                  { 1000, 2, 1998, 1 }, { 1000, 2, 2500, 0 }, { 1000, 4, 4, 0 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fen_model *m = some_model(&some_kinds[SOME_LP_PIVOTS]);
+        fen_error err;
+        const int64_t n = cases[i].rows, h = cases[i].h, count = cases[i].pivots;
+        free(m->inputs), free(m->dual), free(m->pivots), free(m->pivot_weights);
+        m->n = m->kept = n, m->pivot_count = count;
+        m->kernel.par.order = 2.0 * (double)h, m->power = 2.0 * (double)h / (2.0 * (double)h - 1);
+        m->inputs = some_numbers(n * m->p, 4), m->dual = some_numbers(m->targets * n, 1);
+        m->pivots = fenp_new_zeroed(count * h, sizeof *m->pivots);
+        m->pivot_weights = some_numbers(m->targets * count, 7);
+        assert_int_equal(fen_model_save(m, path, NULL), FEN_OK);
+        const fen_status status = try_load(&err);
+        if ((status == FEN_OK) != cases[i].fits) fail_msg("case %zu: %s", i, err.message);
+        if (!cases[i].fits)
+            assert_non_null(strstr(err.message, "more tuples of rows than any fit goes through"));
+        fen_model_free(m);
+    }
+}
+
 static void changed_groups_are_refused(void **state)
 {
     (void)state;
@@ -1377,6 +1406,7 @@ int main(int count, char **words)
         cmocka_unit_test(changed_groups_are_refused),
         cmocka_unit_test(damaged_lp_models_are_refused),
         cmocka_unit_test(changed_pivots_are_refused),
+        cmocka_unit_test(endless_predictions_are_refused),
         cmocka_unit_test(sparse_models_shrink),
         cmocka_unit_test(a_description_tells_the_penalty),
         cmocka_unit_test(numbers_that_are_none_are_refused),
