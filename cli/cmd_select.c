@@ -92,6 +92,7 @@ static int show(const grid *g, const json_t *json, const request *r)
 {
     char ends[128];
     int code = EXIT_DONE;
+    if (g->given_power) printf("penalty %s\n", json_text_at(json, "penalty"));
     if (is_path(json))
         print_path(g, json);
     else

@@ -58,8 +58,10 @@ static const char *norm_name(const fen_model *model)
     if (fen_model_json(model, &text, &err)) return "norm";
     json_t *json = json_parse(text);
     const char *penalty = json_text_at(json, "penalty");
-    const int whole = strcmp(penalty, "rkhs") == 0 || strcmp(penalty, "lp") == 0;
-    const char *name = strcmp(penalty, "none") == 0 ? NULL : whole ? "norm" : "penalty/lambda";
+    const char *name = strcmp(penalty, "none") == 0   ? NULL
+                       : strcmp(penalty, "rkhs") == 0 ? "norm"
+                       : strcmp(penalty, "lp") == 0   ? "|w|_p"
+                                                      : "penalty/lambda";
     fen_text_free(text);
     json_decref(json);
     return name;

@@ -42,6 +42,7 @@ int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
     *g = (grid){ .count = (int64_t)json_array_size(array),
                  .best = -1,
                  .square = strcmp(loss, "square") == 0 && !criterion };
+    g->given_power = strncmp(json_text_at(object, "penalty"), "lp", 2) == 0;
     g->unit = g->square && targets == 1 ? ", in units of the target" : "";
     name_score(g, object, loss, targets);
     g->at = calloc((size_t)g->count + 1, sizeof *g->at);
@@ -51,6 +52,7 @@ int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
         g->at[i] = (point){ or_zero(json_at(entry, "gamma")), json_at(entry, "lambda"),
                             or_zero(json_at(entry, "power")), isnan(score) ? INFINITY : score,
                             json_at(entry, "error_rate"),     json_at(entry, "terms") };
+        g->gammas |= g->at[i].gamma > 0;
         g->classes |= !isnan(g->at[i].error);
         g->scored += isfinite(score);
         if (isfinite(score) && (g->best < 0 || score < g->at[g->best].score)) g->best = i;

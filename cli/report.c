@@ -217,13 +217,15 @@ void report_choice(const json_t *model, const fen_options *o)
         report_rules(model, o);
     else {
         double rows = json_at(model, "score_rows");
-        char on[64] = "";
+        char on[64] = "", skipped[64] = "";
+        if (g.scored < g.count)
+            snprintf(skipped, sizeof skipped, " (%" PRId64 " of them skipped)", g.count - g.scored);
         if (rows > 0 && rows < json_at(model, "n"))
             snprintf(on, sizeof on, " on %.0f of the rows", rows);
         const int wide = strncmp(json_text_at(model, "score_kind"), "1se:", 4) == 0;
-        report("Chosen", "%sthe best of %" PRId64 " by %s%s%s",
-               wide ? "the largest lambda within one standard error of " : "", g.scored, g.kind,
-               g.unit, on);
+        report("Chosen", "%sthe best of %" PRId64 "%s by %s%s%s",
+               wide ? "the largest lambda within one standard error of " : "", g.count, skipped,
+               g.kind, g.unit, on);
         if (wide) report_least(model, &g);
         choice_table(&g);
         if (o && grid_ends(&g, o, ends, sizeof ends)) report("", "note: %s", ends);

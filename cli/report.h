@@ -21,6 +21,8 @@ typedef struct grid {
     char    kind[48];             /* "leave-one-out RMSE" */
     int     square;               /* scores are shown as their roots                   */
     int     classes;              /* points have an error rate                         */
+    int     gammas;               /* the kernel has a gamma                            */
+    int     given_power;          /* it is the p of the penalty lp                     */
     const char *unit;             /* ", in units of the target", where that is so      */
 } grid;
 /* From the "grid" and "score_kind" of a JSON object. 0: out of memory. */

@@ -1,7 +1,8 @@
 /* table.c -- the scores of a grid for people
  *
  * A full grid in two coordinates is a matrix, in three the best of every gamma and the
- * matrix of the best one; anything else is a list, with powers of the best lambda of each.
+ * matrix of the best one; anything else, and lambdas alone, is a list, with powers of the best
+ * lambda of each.
  * All within 79 columns. */
 #include <math.h>
 #include <stdlib.h>
@@ -92,25 +93,33 @@ static void print_either_way(const grid *g, const coordinate *across, const coor
 static void print_line(const grid *g, const point *p, int powers)
 {
     char text[32];
-    printf("%c %14.5g %14.5g", p == &g->at[g->best] ? '>' : ' ', p->gamma, p->lambda);
+    printf("%c", p == &g->at[g->best] ? '>' : ' ');
+    if (g->gammas) printf(" %14.5g", p->gamma);
+    printf(" %14.5g", p->lambda);
     if (powers) printf(" %9.4g", p->power);
     if (g->classes && isfinite(p->score)) printf(" %7.2f%%", shown_error(p));
     if (g->classes && !isfinite(p->score)) printf(" %8s", "-");
     printf("  %s\n", score_text(g, p->score, text));
 }
 
+static void print_head(const grid *g, const char *lambda, const char *power)
+{
+    putchar(' ');
+    if (g->gammas) printf(" %14s", "gamma");
+    printf(" %14s%s%s  %s\n", lambda, power, g->classes ? "   errors" : "", g->kind);
+}
+
 /* The best point of every value of a coordinate. */
 static void print_best(const grid *g, const coordinate *c)
 {
-    printf("  %14s %14s %9s%s  %s\n", "gamma", "best lambda", "power",
-           g->classes ? "   errors" : "", g->kind);
+    print_head(g, "best lambda", "     power");
     for (int64_t i = 0; i < c->values.count; i++)
         print_line(g, grid_best_at(g, c->of, c->values.at[i]), 1);
 }
 
 static void print_list(const grid *g)
 {
-    printf("  %14s %14s%s  %s\n", "gamma", "lambda", g->classes ? "   errors" : "", g->kind);
+    print_head(g, "lambda", "");
     for (int64_t i = 0; i < g->count; i++) print_line(g, &g->at[i], 0);
 }
 
@@ -151,7 +160,7 @@ static int print_coordinates(const grid *g, const coordinate *c)
     const coordinate *gammas = &c[0], *lambdas = &c[1], *powers = &c[2];
     if (powers->values.count > 1)
         return gammas->values.count > 1 ? print_three(g, gammas, powers) : print_powers(g, powers);
-    if (is_full(g, gammas, lambdas))
+    if (g->gammas && is_full(g, gammas, lambdas))
         print_either_way(g, gammas, lambdas);
     else
         print_list(g);
@@ -162,9 +171,8 @@ static void print_choice(const grid *g, const point *best)
 {
     char text[320], gamma[32] = "", power[32] = "", errors[32] = "";
     if (g->classes) snprintf(errors, sizeof errors, ", %.2f%% errors", shown_error(best));
-    if (best->gamma > 0) /* 0: the kernel has none */
-        snprintf(gamma, sizeof gamma, ", gamma %.6g", best->gamma);
-    if (best->power != 2 || grid_count(g, power_of) > 1)
+    if (g->gammas) snprintf(gamma, sizeof gamma, ", gamma %.6g", best->gamma);
+    if (!g->given_power && (best->power != 2 || grid_count(g, power_of) > 1))
         snprintf(power, sizeof power, ", power %.6g", best->power);
     snprintf(text, sizeof text, "%s %.6g%s at lambda %.6g%s%s%s", g->kind,
              shown_score(g, best->score), errors, best->lambda, gamma, power, g->unit);

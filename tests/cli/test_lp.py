@@ -89,7 +89,7 @@ class Losses(Lp):
         data = self.real("yacht", 30)
         for kernel in KERNELS:
             self.fit(data, *LP, "--kernel", kernel, "--lambda", "0.01", "-o", "m.fen")
-            self.run_tool("verify", "m.fen", data)
+            self.assertRegex(self.run_tool("verify", "m.fen", data).out, r"\|w\|_p +[\d.]")
             self.run_tool("predict", "m.fen", data, "-o", "p.csv")
             self.assertEqual(len(self.read("p.csv").splitlines()), 31)
 
@@ -197,6 +197,15 @@ class Selection(Lp):
             fitted = self.fit(data, *LP, "--kernel", kernel)
             self.assertEqual(fitted["lambda"], found["lambda"])
             self.assertEqual(fitted["verdict"], "optimal")
+            text = self.run_tool("select", data, *LP, "--kernel", kernel).out
+            self.assertTrue(text.startswith("penalty lp:4/3\n"), text)
+            self.assertNotIn("power", text)
+            self.assertNotIn("gamma", text)     # neither kernel has one
+            self.assertEqual(len(text.splitlines()), 2 + len(found["grid"]) + 1)
+            skipped = len(found["grid"]) - len(scores)
+            self.assertGreater(skipped, 0)
+            self.assertIn(f"the best of 25 ({skipped} of them skipped) by 5-fold RMSE",
+                          " ".join(self.run_tool("fit", data, *LP, "--kernel", kernel).out.split()))
 
     def test_the_best_lambda_is_inside(self):
         """Of the grid: neither end has the best score of held-out rows."""

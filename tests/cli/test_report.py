@@ -47,7 +47,8 @@ class Reports(ToolTest):
         tried = sum(point["score"] is not None for point in grid)
         self.assertLess(tried, len(grid))
         for text in (self.run_tool("fit", *words).out, self.run_tool("info", "data.fen").out):
-            self.assertIn(f"the best of {tried} by", text)
+            self.assertRegex(text, rf"the best of {len(grid)} \({len(grid) - tried} of them\s+"
+                                   r"skipped\) by")
             self.assertNotIn("inf", text.partition("Chosen")[2].partition("Objective")[0])
 
     def test_rules_are_named(self):
