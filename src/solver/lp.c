@@ -19,6 +19,7 @@
 
 enum { VECTORS = 8, HALVINGS = 60 };
 static const double LEAST_PART = 1e-250; /* of u, that a start may take */
+static const double FAR = 1e3;           /* in T, which a step divides by 3 to 5 */
 
 /* ---- sizes ------------------------------------------------------------------------------- */
 
@@ -92,7 +93,9 @@ void fenp_lp_judge(fenp_lp *s)
     s->b = fenp_target_offset(&s->q, s->om, s->b);
     const double gap = fenp_target_mismatch(&s->q, s->om, s->b, s->u);
     s->excess = s->scale * gap;
-    s->gap = fenp_target_relative(&s->q, s->om, s->b, s->value, gap);
+    s->gap =
+        s->value < INFINITY ? fenp_target_relative(&s->q, s->om, s->b, s->value, gap) : INFINITY;
+    if (isnan(s->gap)) s->gap = INFINITY;
     if (s->gap < s->best_gap) keep(s);
 }
 
@@ -154,25 +157,36 @@ static double best_part(const ray *r, double *dual)
     return 0.5 * (from + to);
 }
 
+/* a, om and value <- those of factor u, at a factor where T is a number: log of the factor. With
+ * q = 1001 it is infinite on one side of a narrow range and 0 on the other. NaN: T is 0. */
+static double find_range(fenp_lp *s, const double *u)
+{
+    double low = -INFINITY, high = INFINITY, at = log(s->scale);
+    while (fabs(at) < 700.0) {
+        for (int64_t i = 0; i < s->n; i++) s->a[i] = exp(at) * u[i];
+        fenp_lp_look(s);
+        if (s->value > 1e-200 && s->value < 1e200) return at;
+        *(s->value < 1.0 ? &low : &high) = at;
+        const double next = 0.5 * (low + high);
+        if (isfinite(next) && !(low < next && next < high)) break;
+        at = isfinite(next) ? next : s->value < 1.0 ? at + 2.0 : at - 2.0;
+    }
+    return NAN;
+}
+
 /* a, om and value <- those of part s u, with the best part; D there. u is feasible. */
 static double start_along(fenp_lp *s, const double *u)
 {
-    ray r = { s, u, 0.0 };
-    double dual, factor = s->scale;
-    for (int attempt = 0; attempt < 200; attempt++) { /* to where T is a number */
-        for (int64_t i = 0; i < s->n; i++) s->a[i] = factor * u[i];
-        fenp_lp_look(s);
-        if (s->value > 1e-200 && s->value < 1e200) break;
-        factor *= s->value < 1.0 ? 10.0 : 0.1;
+    double dual, range = find_range(s, u);
+    if (isnan(range)) { /* Phi'u = 0: nothing in the features answers to u */
+        range = log(s->scale);
+        for (int64_t i = 0; i < s->n; i++) s->a[i] = s->scale * u[i];
+        memset(s->om, 0, (size_t)s->n * sizeof(double));
+        s->value = 0.0;
     }
-    if (!(s->value < INFINITY)) return -INFINITY;
-    if (s->value == 0.0) { /* Phi'u = 0: nothing in the features answers to u */
-        factor = s->scale;
-        for (int64_t i = 0; i < s->n; i++) s->a[i] = factor * u[i];
-    }
-    r.log_value = log(s->value) + s->order * (log(s->scale) - log(factor));
-    const double part = exp(best_part(&r, &dual));
-    const double more = part * (s->scale / factor), powers = pow(more, s->order - 1.0);
+    const ray r = { s, u, log(s->value) + s->order * (log(s->scale) - range) };
+    const double part = best_part(&r, &dual), more = exp(part + log(s->scale) - range);
+    const double powers = pow(more, s->order - 1.0);
     for (int64_t i = 0; i < s->n; i++) s->a[i] *= more, s->om[i] *= powers;
     s->value *= powers * more;
     return s->value < INFINITY ? dual : -INFINITY;
@@ -212,7 +226,8 @@ static void start_at_zero(fenp_lp *s)
     s->value = 0.0;
 }
 
-/* The better of two starts; 0: neither is one. */
+/* The better of two starts; 0: neither is one. A dual vector of another lambda may be nearly the
+ * best and yet have a T that takes dozens of steps to come down: a = s u, and s is large. */
 static int start(fenp_lp *s, const double *dual)
 {
     const size_t size = (size_t)s->n * sizeof(double);
@@ -223,7 +238,7 @@ static int start(fenp_lp *s, const double *dual)
     keep(s);
     slopes_at_constant(s);
     if (!is_zero(s->u, s->n)) cold = start_along(s, s->u);
-    if (cold > warm) return 1;
+    if (cold > warm || (cold > -INFINITY && s->best_value > FAR * s->value)) return 1;
     memcpy(s->a, s->best_a, size);
     memcpy(s->om, s->best_om, size);
     s->value = s->best_value;

@@ -65,8 +65,9 @@ typedef struct fenp_lp_terms {
 int64_t fenp_lp_terms_bytes(int64_t n);
 void    fenp_lp_terms_open(fenp_lp_terms *e, fenp_arena *arena, int64_t n);
 void    fenp_lp_terms_make(fenp_lp_terms *e, const fenp_lp *s);
-/* u inside the intervals near s->a, with a bias summing to 0; 0: there is no such point. */
-int     fenp_lp_terms_enter(fenp_lp_terms *e, const fenp_lp *s);
+/* u inside the intervals near s->a, with a bias summing to 0; 0: there is no such point. The less
+ * caution (1 at most), the nearer to s->a and to the ends. */
+int     fenp_lp_terms_enter(fenp_lp_terms *e, const fenp_lp *s, double caution);
 /* slope and bend; returns what all terms cost. */
 double  fenp_lp_terms_look(fenp_lp_terms *e, const fenp_lp *s);
 /* s->a <- sums of the terms */

@@ -31,7 +31,8 @@
 
 enum { STEPS = 200, PATIENCE = 40, HALVINGS = 50, TERM_VECTORS = 8, PASSES = 4 };
 static const double TO_THE_BOUNDARY = 0.995, ENOUGH = 1e-4, FUZZ = 1e-13, SAFE = 1e8;
-static const double GROWTH = 1.4;  /* of |w|_p^(p-1) in a step: features near 0 have no curvature */
+static const double GROWTH = 1.4; /* of |w|_p^(p-1) in a step: features near 0 have no curvature */
+static const double FAR = 10.0, LEAST_CAUTION = 1e-9; /* see enter */
 static const double FINAL = 1e-3;  /* of the goal: terms can then be moved to their ends */
 static const double BEHIND = 0.02; /* of the gap, that mu may be ahead of it: T is not linear */
 
@@ -308,15 +309,29 @@ static void round_off(state *s, double goal)
     lp->best_b = b, lp->best_value = value, lp->best_gap = before;
 }
 
+/* Terms inside their ends, om and slopes there; no further from the start than T bears. */
+static int enter(state *s)
+{
+    fenp_lp *lp = &s->lp;
+    const double most = lp->value > 0.0 ? FAR * lp->value : INFINITY;
+    memcpy(s->right, lp->a, (size_t)lp->n * sizeof(double));
+    fenp_lp_terms_make(&s->e, lp);
+    for (double caution = 1.0; caution > LEAST_CAUTION; caution *= 0.1) {
+        memcpy(lp->a, s->right, (size_t)lp->n * sizeof(double));
+        if (!fenp_lp_terms_enter(&s->e, lp, caution)) return 0;
+        merit_at(s, 0.0);
+        if (lp->value <= most) break;
+    }
+    return 1;
+}
+
 static fen_status run(state *s, double goal, const fenp_task *task, fen_error *err)
 {
     fenp_lp *lp = &s->lp;
     fen_status status = FEN_OK;
     double moved = 1.0, best = INFINITY;
     int waited = 0;
-    fenp_lp_terms_make(&s->e, lp);
-    if (!fenp_lp_terms_enter(&s->e, lp)) return FEN_OK;
-    merit_at(s, 0.0);
+    if (!enter(s)) return FEN_OK;
     fenp_lp_judge(lp);
     set_multipliers(s);
     for (int k = 0; k < STEPS && lp->gap > (s->pairs ? FINAL : 1.0) * goal; k++) {

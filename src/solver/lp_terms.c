@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { INVERSIONS = 200, VECTORS = 8, PASSES = 20 };
-static const double MARGIN = 0.05;
+static const double MARGIN = 0.05, LEAST_MARGIN = 1e-6; /* with a barrier; without one */
 
 int64_t fenp_lp_terms_bytes(int64_t n) { return (VECTORS + 1) * fenp_arena_bytes(2 * n); }
 
@@ -142,11 +142,12 @@ static void open_kink(fenp_lp_terms *e, int64_t t, double size)
     e->u[t] = fmax(a, 0.0) + away, e->u[t + 1] = fmin(a, 0.0) - away;
 }
 
-int fenp_lp_terms_enter(fenp_lp_terms *e, const fenp_lp *s)
+int fenp_lp_terms_enter(fenp_lp_terms *e, const fenp_lp *s, double caution)
 {
-    const double size = half_size(s);
+    const double size = caution * half_size(s);
+    const double share = caution * (e->pieces ? MARGIN : LEAST_MARGIN);
     for (int64_t t = 0; t < e->count; t++) {
-        const double a = s->a[s->row[e->of[t]]], part = MARGIN * (e->high[t] - e->low[t]);
+        const double a = s->a[s->row[e->of[t]]], part = share * (e->high[t] - e->low[t]);
         const double margin = size > 0.0 ? fmin(part, size) : isfinite(part) ? part : 0.0;
         e->u[t] = fmin(fmax(a, e->low[t] + margin), e->high[t] - margin);
         e->t[t] = 0.0;
