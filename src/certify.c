@@ -163,10 +163,12 @@ double fenp_claim_digits(const fenp_claim *c)
     return sum < INFINITY ? (double)sum : 0.0;
 }
 
+/* P >= D is a theorem: where D comes out above P by more than rounding, neither number is worth
+ * anything, and there is no bound. */
 void fenp_certificate_close(fen_certificate *c, double unit, double tolerance, int drowned)
 {
-    if (c->dual > c->primal && c->dual < c->primal + 1e-9 * unit)
-        c->dual = c->primal; /* above it by rounding alone; a smaller bound is one too */
+    if (c->dual > c->primal) /* by rounding alone: a smaller bound is one too */
+        c->dual = c->dual < c->primal + 1e-9 * unit ? c->primal : -INFINITY;
     c->gap = c->primal - c->dual;
     c->relative_gap = unit > 0.0 && c->gap < INFINITY ? c->gap / unit : c->gap;
     const int proved = fabs(c->relative_gap) <= tolerance;

@@ -131,6 +131,23 @@ fen_status fenp_claim_by_weights(const fen_model *m, const fenp_sample *sample, 
                                  const double *u, const double *feasible, fenp_claim *c, double *f,
                                  const fenp_task *task, fen_error *err);
 
+/* ---- certify_tree.c: features of one degree ---- */
+typedef struct fenp_tree {
+    int64_t n, p, q;
+    const double *column;          /* p x n, |x| <= 1                                   */
+    const double *v;               /* count x n                                         */
+    int64_t count, scored;
+} fenp_tree;
+/* Flops of degree m; INFINITY: beyond counting. */
+double     fenp_tree_cost(const fenp_tree *tree, int64_t m);
+/* Roundings of every term of a sum over rows. */
+double     fenp_tree_steps(const fenp_tree *tree, int64_t m);
+int64_t    fenp_tree_bytes(int64_t n, int64_t p, int64_t count);
+/* degree >= 1; all monomials times `start`; value (count): of this degree; om (scored x n): added
+ * to, through so many nodes. */
+fen_status fenp_tree_add(const fenp_tree *tree, int64_t degree, double c, double start,
+                         double *value, double *om, int64_t *nodes, fen_error *err);
+
 /* ---- certify_series.c ---- */
 int64_t    fenp_series_bytes(int64_t n, int64_t p, int64_t count);
 /* By features of ever higher degrees, until the rest is below `wanted` of T and of little weight in

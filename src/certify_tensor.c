@@ -11,10 +11,10 @@
  *                    the features of low degrees leave open
  * A rest makes f an interval: P is the largest over it, and both norms are upper ends: P - D is a
  * bound for the kernel as it is written, and never too small (docs/certificate.md).
- * Special cases: u = 0. Entries of u are divided by the largest one, since a q-th power of small
- *   numbers is no double while its root is; what still underflows, at most DBL_MIN in each of the
- *   n^q terms of T, counts as part of the rest.
- * Accuracy: linear kernels: long double; others: sums/products of doubles, see the files.
+ * Special cases: u = 0. Vectors are divided by a power of 2 near their norm, since a q-th power of
+ *   small numbers is no double while its root is.
+ * Accuracy: linear kernels: long double. Others: sums of doubles whose rounding errors and
+ *   underflows are part of the interval, as the rest is: see certify_series.c and `sizes` below.
  * Cost: pairs: M^2/2 kernel values, M = C(n+h-1, h); series: n flops for each feature. */
 #include <float.h>
 #include <math.h>

@@ -83,7 +83,8 @@ typedef struct fen_kernel {
     void   (*map)(double *basis, int64_t count, const fen_kernel_par *par); /* in place */
     /* FEN_TENSOR: k(s) = sum_m series(m) s^m, no coefficient below 0; the features are then
      * (series(|k|) |k|! / (k_1! k_2! ...))^(1/q) x^k over all multi-indices k. last: the highest
-     * m with a coefficient; -1: there is none. */
+     * m with a coefficient; -1: there is none, and series(m + 1) / series(m) never grows with m.
+     * With uses_gamma k is a function of gamma s: series(m) goes with gamma^m. */
     double  (*series)(int64_t m, const fen_kernel_par *par);
     int64_t (*last)(const fen_kernel_par *par);
 } fen_kernel;

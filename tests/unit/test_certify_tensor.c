@@ -235,6 +235,162 @@ static void test_many_columns(void **unused)
     fenp_forms_close(&forms);
 }
 
+/* ---- rounding ---------------------------------------------------------------------------- */
+
+/* T and om in long double, over all q-tuples; exponential kernels. */
+static long double form_in_long_double(const fenp_kernel *k, fen_view x, const double *a,
+                                       long double *om)
+{
+    const int q = (int)k->par.order;
+    int64_t tuples = 1;
+    long double value = 0.0L;
+    for (int64_t i = 0; i < x.rows; i++) om[i] = 0.0L;
+    for (int s = 0; s < q; s++) tuples *= x.rows;
+    for (int64_t tuple = 0; tuple < tuples; tuple++) {
+        long double sum = 0.0L, factor = 1.0L;
+        for (int64_t j = 0; j < x.cols; j++) {
+            long double product = 1.0L;
+            for (int64_t s = 0, t = tuple; s < q; s++, t /= x.rows)
+                product *= x.at[t % x.rows * x.stride + j];
+            sum += product;
+        }
+        for (int64_t s = 1, t = tuple / x.rows; s < q; s++, t /= x.rows) factor *= a[t % x.rows];
+        om[tuple % x.rows] += factor * expl(k->par.gamma * sum);
+    }
+    for (int64_t i = 0; i < x.rows; i++) value += a[i] * om[i];
+    return value;
+}
+
+/* Rows that are nearly alike and sum v = 0: T is d^4 of its terms, far below the rounding errors of
+ * a sum over pairs. The bounds know, and long double knows better. */
+static void test_pairs_that_cancel(void **unused)
+{
+    (void)unused;
+    enum { WIDE = 60 };
+    const fenp_kernel kernel = kernel_of("tensor-exponential", 4, 0, 1.0 / WIDE);
+    int below = 0, aside = 0;
+    for (uint64_t round = 0; round < 6; round++) {
+        double x[N * WIDE], v[N], f[N], slack[N], norm;
+        long double om[N];
+        const fen_view rows = { x, N, WIDE, WIDE };
+        const double d = round % 2 ? 1e-2 : 3e-3;
+        fenp_forms forms;
+        fen_error err;
+        for (int64_t i = 0; i < N * WIDE; i++) x[i] = 1.0 + d * draw(900 + round, i);
+        for (int64_t i = 0; i < N; i++) v[i] = nearbyint(1024.0 * draw(950 + round, i));
+        v[0] = -(v[1] + v[2] + v[3] + v[4]);
+        const double value = (double)form_in_long_double(&kernel, rows, v, om);
+        assert_int_equal(fenp_forms_open(&forms, &kernel, rows, v, 1, 1, NULL, &err), FEN_OK);
+        const double unit = pow(forms.unit[0], 4.0);
+        assert_true(value <= unit * (forms.sums.value[0] + forms.sums.value_error[0]));
+        assert_true(pow(value, 0.25) <= fenp_forms_dual_norm(&forms, 0, &kernel));
+        below += value > unit * forms.sums.value[0] * (1.0 + 1e-13);
+        fenp_forms_scores(&forms, 0, &kernel, 1.0, f, slack, &norm);
+        assert_true(pow(value, 0.75) <= norm);
+        for (int64_t i = 0; i < N; i++) {
+            assert_true(fabsl(om[i] - f[i]) <= slack[i]);
+            aside += fabsl(om[i] - f[i]) > 1e-12 * fabs(f[i]);
+        }
+        fenp_forms_close(&forms);
+    }
+    assert_true(below > 0 && aside > 0); /* there are errors to be bounded */
+}
+
+/* s_k of the three products of two columns, in long double. */
+static void test_features_that_cancel(void **unused)
+{
+    (void)unused;
+    int aside = 0;
+    for (int q = 2; q <= 8; q += 2)
+        for (uint64_t round = 0; round < 8; round++) {
+            const fenp_kernel kernel = kernel_of("tensor-polynomial", q, 2, 0);
+            double x[N * P], v[N], left;
+            long double value = 0.0L, om[N] = { 0.0L };
+            fenp_sums s = new_sums(1, N);
+            fen_error err;
+            for (int64_t i = 0; i < N * P; i++) x[i] = 1.0 + 1e-5 * draw(960 + round, i);
+            for (int64_t i = 0; i < N; i++)
+                v[i] = nearbyint(1024.0 * draw(970 + round, i)) / 1024.0;
+            v[0] = -(v[1] + v[2] + v[3] + v[4]);
+            for (int k = 0; k < 3; k++) {
+                long double sum = 0.0L, many = k == 1 ? 2.0L : 1.0L, slope;
+                for (int i = 0; i < N; i++)
+                    sum += (long double)v[i] * x[i * P + (k > 1)] * x[i * P + (k > 0)];
+                slope = many * powl(sum, q - 1.0L);
+                value += slope * sum;
+                for (int i = 0; i < N; i++)
+                    om[i] += slope * x[i * P + (k > 1)] * x[i * P + (k > 0)];
+            }
+            assert_int_equal(fenp_series_sums(&kernel, (fen_view){ x, N, P, P }, v, 1, 1, 1e-13,
+                                              1e9, &s, &left, NULL, &err),
+                             FEN_OK);
+            assert_true(fabsl(value - s.value[0]) <= s.value_error[0]);
+            assert_true(s.value_error[0] <= 1e-8 * s.value[0]);
+            aside += fabsl(value - s.value[0]) > 1e-13 * s.value[0];
+            for (int i = 0; i < N; i++) assert_true(fabsl(om[i] - s.om[i]) <= s.om_error[i]);
+            free_sums(&s);
+        }
+    assert_true(aside > 0);
+}
+
+/* n^q is no double, T is. */
+static void test_high_order(void **unused)
+{
+    (void)unused;
+    enum { MANY = 1000 };
+    const double q = 104.0;
+    const fenp_kernel kernel = kernel_of("tensor-polynomial", q, 2, 0);
+    double *x = calloc(2 * MANY, sizeof *x), *v = x + MANY;
+    long double sum = 0.0L;
+    fenp_forms forms;
+    fen_error err;
+    assert_non_null(x);
+    for (int64_t i = 0; i < MANY; i++) {
+        x[i] = draw(980, i), v[i] = draw(981, i);
+        sum += (long double)v[i] * x[i] * x[i];
+    }
+    assert_int_equal(
+        fenp_forms_open(&forms, &kernel, (fen_view){ x, MANY, 1, 1 }, v, 1, 1, NULL, &err), FEN_OK);
+    const double norm = fenp_forms_dual_norm(&forms, 0, &kernel);
+    assert_true(norm >= fabsl(sum) && norm <= (1.0 + 1e-10) * fabsl(sum));
+    fenp_forms_close(&forms);
+    free(x);
+}
+
+/* D above P: by rounding it is P; by more there is no bound, whatever the tolerance. */
+static void test_dual_above_primal(void **unused)
+{
+    (void)unused;
+    fen_certificate c = { .primal = 1.0, .dual = 1.0 + 1e-10, .null = 2.0, .mean_loss = 0.5 };
+    fenp_certificate_close(&c, 1.0, 1e-6, 0);
+    assert_int_equal(c.verdict, FEN_VERDICT_OPTIMAL);
+    assert_true(c.dual == 1.0 && c.gap == 0.0);
+    c.dual = 1.0 + 1e-7;
+    fenp_certificate_close(&c, 1.0, 1e-6, 0);
+    assert_int_equal(c.verdict, FEN_VERDICT_STALLED);
+    assert_true(!(fabs(c.relative_gap) <= 1e-6));
+}
+
+/* What the certificate takes for granted of endless series and of gamma. */
+static void test_series_of_kernels(void **unused)
+{
+    (void)unused;
+    for (int k = 0; fenp_kernels[k]; k++) {
+        const fen_kernel *table = fenp_kernels[k];
+        const fen_kernel_par one = { .gamma = 0.75, .degree = 3.0, .order = 4.0 };
+        fen_kernel_par two = one;
+        two.gamma *= 2.0;
+        if (table->basis != FEN_TENSOR) continue;
+        for (int m = 0; m < 40; m++) {
+            const double c = table->series(m, &one), next = table->series(m + 1, &one);
+            if (table->uses_gamma)
+                assert_near(table->series(m, &two), ldexp(c, m), 1e-13 * ldexp(c, m));
+            if (table->last(&one) < 0 && m > 0)
+                assert_true(next / c <= c / table->series(m - 1, &one) * (1.0 + 1e-14));
+        }
+    }
+}
+
 /* One row, one column: the series is the kernel. No column at all: degree 0 is. */
 static void test_one_row(void **unused)
 {
@@ -683,6 +839,11 @@ int main(void)
         cmocka_unit_test(test_cut_series),
         cmocka_unit_test(test_series_that_rises_again),
         cmocka_unit_test(test_many_columns),
+        cmocka_unit_test(test_pairs_that_cancel),
+        cmocka_unit_test(test_features_that_cancel),
+        cmocka_unit_test(test_high_order),
+        cmocka_unit_test(test_dual_above_primal),
+        cmocka_unit_test(test_series_of_kernels),
         cmocka_unit_test(test_one_row),
         cmocka_unit_test(test_weak_duality_across_models),
         cmocka_unit_test(test_between_dual_and_primal),
