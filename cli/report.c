@@ -179,9 +179,10 @@ static void report_rules(const json_t *model, const fen_options *o)
              strcmp(json_text_at(model, "penalty"), "none") != 0)
         snprintf(rules + used, sizeof rules - used, "%slambda %.6g %s", used ? ", " : "",
                  json_at(model, "lambda"),
-                 on_coefficients(model) && o->lambda.choice == FEN_AUTO
-                     ? "as a tenth of the least one without terms"
-                     : "by the rule 1/n");
+                 o->lambda.choice != FEN_AUTO ? "by the rule 1/n"
+                 : on_coefficients(model)     ? "as a tenth of the least one without terms"
+                 : is_lp(model)               ? "as the middle of a grid"
+                                              : "by the rule 1/n");
     if (rules[0])
         report("Chosen", "without scores: %s", rules);
     else if (o)

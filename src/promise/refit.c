@@ -34,6 +34,7 @@
 static const double FOLD_GAP = 1e-4, SINGLE_GAP = 1e-6;
 /* Over the best score so far; of the first: until then nothing has begun; and no progress. */
 static const double HOPELESS = 1.05, BEGUN = 0.9, BETTER = 0.998;
+static const double USELESS = 0.5; /* relative gap of a refit that was not solved at all */
 
 typedef struct work {
     const fenp_problem *all; /* every output                                         */
@@ -55,6 +56,7 @@ typedef struct work {
     int64_t count;
     double *scores, *held;
     double weight; /* sum of w                                                        */
+    int lost;      /* the last refit was not solved                                   */
     double done, steps;
 } work;
 
@@ -152,12 +154,15 @@ static fen_status solve(work *s, int64_t t, int64_t setting, const fenp_task *ta
     s->task.lambda = s->points[setting].lambda;
     s->task.power = s->points[setting].power;
     if (s->how->nu == 0.0) s->par = s->how->outputs[t].par;
+    s->lost = 0;
     if (!is_solvable(s)) {
         predict_the_label(s);
         return FEN_OK;
     }
-    return fenp_descend(s->how->solver, s->state, &s->task, price(s), &s->par, &s->now, &reached,
-                        task, err);
+    const fen_status status = fenp_descend(s->how->solver, s->state, &s->task, price(s), &s->par,
+                                           &s->now, &reached, task, err);
+    s->lost = s->now.gap[0] > USELESS;
+    return status;
 }
 
 /* From a to b of the step under way. */
@@ -196,7 +201,9 @@ static void keep(work *s, int64_t t, int64_t setting, int64_t row)
     const int64_t n = s->one.n, at = t * s->count + setting;
     const double prediction = s->now.scores[row] + s->offset;
     if (s->held) s->held[at * n + row] = prediction;
-    if (s->w[row] > 0.0)
+    if (s->lost)
+        s->scores[at] = INFINITY;
+    else if (s->w[row] > 0.0)
         s->scores[at] += s->w[row] / s->weight * held_out_loss(s, s->one.y[row], prediction);
 }
 
@@ -336,6 +343,7 @@ static fen_status run_power(work *s, int64_t *at, const fenp_task *task, fen_err
         const fen_status status = run_setting(s, setting, *at == from, task, err);
         if (status != FEN_OK) return status;
         const double now = compared(s, setting, s->walk[from]);
+        if (isinf(now)) continue; /* says nothing of its neighbours */
         const int begun = best < BEGUN * compared(s, s->walk[from], s->walk[from]);
         tired = !begun || now < BETTER * best ? 0 : now > HOPELESS * best ? 2 : tired + 1;
         best = fmin(best, now);

@@ -19,6 +19,7 @@
 
 enum { VECTORS = 8, HALVINGS = 60 };
 static const double LEAST_PART = 1e-250; /* of u, that a start may take */
+static const double HALF = 0.5;          /* a gap of nearly nothing proved */
 static const double FAR = 1e3;           /* in T, which a step divides by 3 to 5 */
 
 /* ---- sizes ------------------------------------------------------------------------------- */
@@ -192,8 +193,18 @@ static double start_along(fenp_lp *s, const double *u)
     return s->value < INFINITY ? dual : -INFINITY;
 }
 
-/* u <- minus the slopes at the best constant, feasible */
-static void slopes_at_constant(fenp_lp *s)
+/* The side of u that weighs more is scaled down: 0 is in every domain, and all of it may be at
+ * its ends. */
+static void balance(fenp_lp *s)
+{
+    long double plus = 0.0L, minus = 0.0L;
+    for (int64_t i = 0; i < s->n; i++) *(s->u[i] > 0.0 ? &plus : &minus) += fabs(s->u[i]);
+    const double up = plus > minus ? (double)(minus / plus) : 1.0;
+    const double down = minus > plus ? (double)(plus / minus) : 1.0;
+    for (int64_t i = 0; i < s->n; i++) s->u[i] *= s->u[i] > 0.0 ? up : down;
+}
+
+static void list_slopes(fenp_lp *s)
 {
     const fenp_target *q = &s->q;
     for (int64_t i = 0; i < s->n; i++) {
@@ -201,7 +212,24 @@ static void slopes_at_constant(fenp_lp *s)
         if (q->w[i] > 0.0) q->loss->slopes(q->y[i], q->constant, q->par, &low, &high);
         s->u[i] = -q->w[i] * 0.5 * (low + high);
     }
-    fenp_target_feasible(q, s->u);
+}
+
+static int is_zero(const double *v, int64_t n)
+{
+    int64_t i = 0;
+    while (i < n && v[i] == 0.0) i++;
+    return i == n;
+}
+
+/* u <- minus the slopes at the best constant, feasible */
+static void slopes_at_constant(fenp_lp *s)
+{
+    list_slopes(s);
+    fenp_target_feasible(&s->q, s->u);
+    if (!is_zero(s->u, s->n)) return;
+    list_slopes(s);
+    balance(s);
+    fenp_target_feasible(&s->q, s->u);
 }
 
 /* Rows of positive weight. */
@@ -210,13 +238,6 @@ static void list_rows(fenp_lp *s)
     s->m = 0;
     for (int64_t i = 0; i < s->n; i++)
         if (s->q.w[i] > 0.0) s->row[s->m++] = i;
-}
-
-static int is_zero(const double *v, int64_t n)
-{
-    int64_t i = 0;
-    while (i < n && v[i] == 0.0) i++;
-    return i == n;
 }
 
 static void start_at_zero(fenp_lp *s)
@@ -235,10 +256,12 @@ static int start(fenp_lp *s, const double *dual)
     memcpy(s->u, dual, size);
     fenp_target_feasible(&s->q, s->u);
     if (!is_zero(s->u, s->n)) warm = start_along(s, s->u);
+    fenp_lp_judge(s);
     keep(s);
     slopes_at_constant(s);
     if (!is_zero(s->u, s->n)) cold = start_along(s, s->u);
-    if (cold > warm || (cold > -INFINITY && s->best_value > FAR * s->value)) return 1;
+    const int far = !(s->best_gap < HALF) && s->best_value > FAR * s->value;
+    if (cold > warm || (cold > -INFINITY && far)) return 1;
     memcpy(s->a, s->best_a, size);
     memcpy(s->om, s->best_om, size);
     s->value = s->best_value;

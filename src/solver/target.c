@@ -111,7 +111,7 @@ static double offset_between(const fenp_target *q, const double *f, double low, 
         if (side == 0) return middle;
         *(side > 0 ? &high : &low) = middle;
     }
-    return 0.5 * (low + high);
+    return side_of(q, f, high) == 0 ? high : low; /* a corner is exactly there */
 }
 
 double fenp_target_offset(const fenp_target *q, const double *f, double guess)

@@ -310,6 +310,46 @@ static void test_routes_agree(void **state)
     fenp_sample_free(s);
 }
 
+/* ---- starts ------------------------------------------------------------------------------- */
+
+/* The best constant is a corner of most rows: their slopes are whole intervals. */
+static void test_labels_of_two_values(void **state)
+{
+    static const char *const names[] = { "absolute", "eps", "pinball", "huber" };
+    (void)state;
+    fenp_sample *s = sample_of(N, P, FEN_NUMBERS);
+    for (int64_t i = 0; i < N; i++) s->y[i] = s->x[i * P] > 0.3 ? 1.0 : 0.0;
+    for (int k = 0; k < 4; k++) {
+        const fenp_problem q = problem_of(s, fenp_find_loss(names[k]), "linear", 1.2, 0.01, 1);
+        const answer a = solve("lp-newton", &q);
+        assert_true(a.gap <= GAP);
+        check_gap(&q, &a, 2.0 * GAP);
+    }
+    fenp_sample_free(s);
+}
+
+/* From lambda to lambda: a = s u is far from what T bears, though u is nearly the best. */
+static void test_warm_starts(void **state)
+{
+    static const char *const names[] = { "logistic", "hinge", "square", "absolute" };
+    static const double powers[] = { 4.0 / 3.0, 1.02 };
+    (void)state;
+    for (int k = 0; k < 4; k++)
+        for (int l = 0; l < 2; l++) {
+            const fen_loss *loss = fenp_find_loss(names[k]);
+            fenp_sample *s = sample_of(N, P, loss->labels);
+            answer a = { .gap = INFINITY };
+            for (double lambda = 1.0; lambda > 1e-6; lambda *= 0.1) {
+                fenp_problem q = problem_of(s, loss, "linear", powers[l], lambda, 1);
+                q.gap = 1e-6;
+                solve_until("lp-newton", &q, -1, &a);
+                assert_int_equal(a.status, FEN_OK);
+                assert_true(a.gap <= q.gap);
+            }
+            fenp_sample_free(s);
+        }
+}
+
 /* ---- limits ------------------------------------------------------------------------------- */
 
 static void test_limits(void **state)
@@ -395,6 +435,8 @@ int main(void)
         cmocka_unit_test(test_p_of_two_is_ridge),
         cmocka_unit_test(test_rows_without_weight_take_no_part_but_have_scores),
         cmocka_unit_test(test_routes_agree),
+        cmocka_unit_test(test_labels_of_two_values),
+        cmocka_unit_test(test_warm_starts),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_columns_of_zeros_and_equal_rows),
         cmocka_unit_test(test_one_row),
