@@ -140,7 +140,7 @@ enum { RATES = sizeof rates / sizeof *rates };
 
 int main(void)
 {
-    bench d = { .kernel = { fenp_find_kernel("gaussian"), { 0.1, 0, 0.0 } } };
+    bench d = { .kernel = { fenp_find_kernel("gaussian"), { 0.1, 0, 0.0, 0.0 } } };
     double value[RATES];
     d.a = room((int64_t)ORDER * ORDER, sizeof *d.a);
     d.b = room((int64_t)ORDER * ORDER, sizeof *d.b);

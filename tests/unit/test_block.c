@@ -32,7 +32,7 @@ static fenp_problem problem_of(const fenp_sample *s, const fen_loss *loss, doubl
     return (fenp_problem){ .sample = s,
                            .loss = loss,
                            .par = &loss->parameter.initial,
-                           .kernel = { fenp_find_kernel("gaussian"), { 0.5, 2.0, 1.0 } },
+                           .kernel = { fenp_find_kernel("gaussian"), { 0.5, 2.0, 1.0, 0.0 } },
                            .lambda = lambda,
                            .power = 2.0,
                            .bias = bias,

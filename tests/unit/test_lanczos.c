@@ -43,7 +43,7 @@ static fenp_problem problem_of(const fenp_sample *s, const char *kernel, double 
 {
     return (fenp_problem){ .sample = s,
                            .loss = fenp_find_loss("square"),
-                           .kernel = { fenp_find_kernel(kernel), { 0.3, 2, 1.0 } },
+                           .kernel = { fenp_find_kernel(kernel), { 0.3, 2, 1.0, 0.0 } },
                            .lambda = lambda,
                            .power = power,
                            .bias = bias,

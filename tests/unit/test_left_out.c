@@ -266,7 +266,7 @@ static fenp_problem problem_of(const data *s, const fenp_sample *sample, const c
 {
     return (fenp_problem){ .sample = sample,
                            .loss = fenp_find_loss("square"),
-                           .kernel = { fenp_find_kernel(kernel), { 0.4, 2, 1.0 } },
+                           .kernel = { fenp_find_kernel(kernel), { 0.4, 2, 1.0, 0.0 } },
                            .bias = s->bias,
                            .gap = 1e-10 };
 }

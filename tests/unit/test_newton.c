@@ -61,7 +61,7 @@ static fenp_problem problem_of(const fenp_sample *s, const fen_loss *loss, const
     return (fenp_problem){ .sample = s,
                            .loss = loss,
                            .par = par_of(loss),
-                           .kernel = { fenp_find_kernel(kernel), { 0.3, 2, 1.0 } },
+                           .kernel = { fenp_find_kernel(kernel), { 0.3, 2, 1.0, 0.0 } },
                            .lambda = lambda,
                            .power = 2.0,
                            .bias = bias,

@@ -68,7 +68,7 @@ static fenp_problem problem_of(const fenp_sample *s, const char *loss, int bias)
 {
     return (fenp_problem){ .sample = s,
                            .loss = fenp_find_loss(loss),
-                           .kernel = { fenp_find_kernel("gaussian"), { 0.7, 3, 1.0 } },
+                           .kernel = { fenp_find_kernel("gaussian"), { 0.7, 3, 1.0, 0.0 } },
                            .bias = bias };
 }
 
