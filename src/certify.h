@@ -107,6 +107,8 @@ typedef struct fenp_sums {
     double *value, *value_error;   /* count                                             */
     double *om, *om_error;         /* count x n                                         */
 } fenp_sums;
+/* om[i] += more */
+void       fenp_sums_add(fenp_sums *sums, int64_t i, long double more);
 /* The same of v / unit, unit about |v|_2 and a power of 2, by which division is exact:
  * T(v) = unit^q T(v / unit) need be no double. */
 typedef struct fenp_forms {
@@ -140,13 +142,17 @@ typedef struct fenp_tree {
 } fenp_tree;
 /* Flops of degree m; INFINITY: beyond counting. */
 double     fenp_tree_cost(const fenp_tree *tree, int64_t m);
-/* Roundings of every term of a sum over rows. */
-double     fenp_tree_steps(const fenp_tree *tree, int64_t m);
 int64_t    fenp_tree_bytes(int64_t n, int64_t p, int64_t count);
-/* degree >= 1; all monomials times `start`; value (count): of this degree; om (scored x n): added
- * to, through so many nodes. */
-fen_status fenp_tree_add(const fenp_tree *tree, int64_t degree, double c, double start,
-                         double *value, double *om, int64_t *nodes, fen_error *err);
+/* What rounding comes to, relative: in each term of a sum over rows; in what is made of the
+ * sums; in the sums that scores are. */
+typedef struct fenp_tree_done {
+    double sums, powers, scores;
+} fenp_tree_done;
+/* degree >= 1; all monomials times `start`; value (count): of this degree; om and om_error of
+ * `out` are added to, the latter by the rounding of om to double. */
+fen_status fenp_tree_add(const fenp_tree *tree, int64_t degree, double c, long double start,
+                         long double *value, fenp_sums *out, fenp_tree_done *done,
+                         fen_error *err);
 
 /* ---- certify_series.c ---- */
 int64_t    fenp_series_bytes(int64_t n, int64_t p, int64_t count);

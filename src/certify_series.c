@@ -94,56 +94,65 @@ static void find_powers(const series *s, int64_t m)
         s->power[i] = above_zero(pow(s->root[i], (double)m), s->root[i]);
 }
 
+void fenp_sums_add(fenp_sums *sums, int64_t i, long double more)
+{
+    const long double sum = sums->om[i] + more;
+    sums->om[i] = (double)sum;
+    sums->om_error[i] += ROUNDING * fabs(sums->om[i]) + DBL_MIN;
+}
+
 /* Errors of degree m: see the head. value: T_m of vector k as computed. */
 static void add_rounding(const series *s, int64_t m, double c, int64_t k, double value,
-                         int64_t nodes, fenp_sums *out)
+                         const fenp_tree_done *done, fenp_sums *out)
 {
     const double q = (double)s->of.q, n = (double)s->of.n, degree = (double)m;
-    const double steps = (8.0 * degree + 4.0 * q + 32.0) * ROUNDING;
-    const double adds = ((double)nodes + (double)s->of.p + degree + 16.0 + DEPTH_MAX) * ROUNDING;
-    const double orders = pow((double)s->of.p, degree); /* all of m!/k! together */
+    const double steps = done->powers + (8.0 * degree + 8.0) * ROUNDING; /* c_m has its own */
+    const double orders = pow((double)s->of.p, degree);                  /* all of m!/k! together */
     const double lost = 4.0 * (q + degree + 4.0) * (c + 1.0) * fmax(orders, 1.0) * DBL_MIN;
     const double norm = pow(value * (1.0 + steps), 1.0 / q), root = pow(c, 1.0 / q);
-    const double off = fenp_tree_steps(&s->of, m) * ROUNDING * root * size_of(s, k) +
+    const double off = done->sums * root * size_of(s, k) +
                        n * (3.0 * degree + 4.0) * DBL_MIN * pow(c * orders, 1.0 / q);
     const double wider = norm > 0.0 ? value * expm1(q * log1p(off / norm)) : pow(off, q);
     const double error = wider * (1.0 + steps) + value * steps + lost;
     out->value_error[k] += isnan(error) ? INFINITY : error;
     if (k >= s->of.scored) return;
     const double slopes = (q - 1.0) * off * pow(norm + off, q - 2.0);
-    const double each = root * (slopes + (steps + adds) * pow(norm, q - 1.0));
+    const double each = root * (slopes + (steps + done->scores) * pow(norm, q - 1.0));
     for (int64_t i = 0; i < s->of.n; i++)
         out->om_error[k * s->of.n + i] += isnan(each) ? INFINITY : each * s->power[i] + lost;
 }
 
 /* Degree 0 is one feature, 1. */
-static void add_constant(const series *s, double c, double *value, double *om)
+static void add_constant(const series *s, double c, long double *value, fenp_sums *out,
+                         fenp_tree_done *done)
 {
+    const int64_t n = s->of.n;
     for (int64_t k = 0; k < s->of.count; k++) {
         long double sum = 0.0L;
-        for (int64_t i = 0; i < s->of.n; i++) sum += s->of.v[k * s->of.n + i];
-        const double slope = c * pow((double)sum, (double)(s->of.q - 1));
-        value[k] = slope * (double)sum;
-        for (int64_t i = 0; k < s->of.scored && i < s->of.n; i++) om[k * s->of.n + i] += slope;
+        for (int64_t i = 0; i < n; i++) sum += s->of.v[k * n + i];
+        const long double slope = c * powl(sum, (long double)(s->of.q - 1));
+        value[k] = slope * sum;
+        for (int64_t i = 0; k < s->of.scored && i < n; i++) fenp_sums_add(out, k * n + i, slope);
     }
+    *done = (fenp_tree_done){ (double)n * (double)LDBL_EPSILON, DBL_EPSILON, DBL_EPSILON };
 }
 
 /* value: count, work. */
-static fen_status add_degree(const series *s, int64_t m, double c, double *value, fenp_sums *out,
-                             fen_error *err)
+static fen_status add_degree(const series *s, int64_t m, double c, long double *value,
+                             fenp_sums *out, fen_error *err)
 {
-    int64_t nodes = 0;
+    fenp_tree_done done;
     fen_status status = FEN_OK;
     if (m == 0)
-        add_constant(s, c, value, out->om);
+        add_constant(s, c, value, out, &done);
     else
         status =
-            fenp_tree_add(&s->of, m, c, pow(s->largest, -(double)m), value, out->om, &nodes, err);
+            fenp_tree_add(&s->of, m, c, powl(s->largest, -(long double)m), value, out, &done, err);
     if (status != FEN_OK) return status;
     find_powers(s, m);
     for (int64_t k = 0; k < s->of.count; k++) {
-        out->value[k] += value[k];
-        add_rounding(s, m, c, k, value[k], nodes, out);
+        out->value[k] += (double)value[k];
+        add_rounding(s, m, c, k, (double)value[k], &done, out);
     }
     return FEN_OK;
 }
@@ -267,7 +276,8 @@ static void divide_columns(series *s, fen_view x)
 /* Degrees that are dear are added for the sake of `enough` alone, and not at all where that is out
  * of reach. */
 static fen_status add_degrees(const series *s, double wanted, double budget, fenp_sums *out,
-                              double *value, double *left, const fenp_task *task, fen_error *err)
+                              long double *value, double *left, const fenp_task *task,
+                              fen_error *err)
 {
     const double enough = fmax(1e-10, wanted), dear = 1e9;
     const int64_t reach = reach_of(s, budget);
@@ -311,7 +321,7 @@ fen_status fenp_series_sums(const fenp_kernel *kernel, fen_view x, const double 
                  .last = kernel->table->last(&kernel->par) };
     const int64_t n = x.rows;
     double *work = fenp_new(n, (s.of.p + 3) * (int64_t)sizeof *work);
-    double *value = fenp_new(count, sizeof *value);
+    long double *value = fenp_new(count, sizeof *value);
     fen_status status =
         work && value ? FEN_OK
                       : fenp_no_memory(err, fenp_bytes(n, s.of.p + 3, sizeof *work), "features");

@@ -296,11 +296,10 @@ static void test_pairs_that_cancel(void **unused)
     assert_true(below > 0 && aside > 0); /* there are errors to be bounded */
 }
 
-/* s_k of the three products of two columns, in long double. */
+/* Numbers of few binary digits: long double has the sums over rows exactly. T = sum of many s^q. */
 static void test_features_that_cancel(void **unused)
 {
     (void)unused;
-    int aside = 0;
     for (int q = 2; q <= 8; q += 2)
         for (uint64_t round = 0; round < 8; round++) {
             const fenp_kernel kernel = kernel_of("tensor-polynomial", q, 2, 0);
@@ -308,7 +307,8 @@ static void test_features_that_cancel(void **unused)
             long double value = 0.0L, om[N] = { 0.0L };
             fenp_sums s = new_sums(1, N);
             fen_error err;
-            for (int64_t i = 0; i < N * P; i++) x[i] = 1.0 + 1e-5 * draw(960 + round, i);
+            for (int64_t i = 0; i < N * P; i++)
+                x[i] = 1.0 + ldexp(nearbyint(8.0 * draw(960 + round, i)), -24);
             for (int64_t i = 0; i < N; i++)
                 v[i] = nearbyint(1024.0 * draw(970 + round, i)) / 1024.0;
             v[0] = -(v[1] + v[2] + v[3] + v[4]);
@@ -324,13 +324,46 @@ static void test_features_that_cancel(void **unused)
             assert_int_equal(fenp_series_sums(&kernel, (fen_view){ x, N, P, P }, v, 1, 1, 1e-13,
                                               1e9, &s, &left, NULL, &err),
                              FEN_OK);
-            assert_true(fabsl(value - s.value[0]) <= s.value_error[0]);
-            assert_true(s.value_error[0] <= 1e-8 * s.value[0]);
-            aside += fabsl(value - s.value[0]) > 1e-13 * s.value[0];
+            assert_true(value > 0.0 && fabsl(value - s.value[0]) <= s.value_error[0]);
+            assert_true(s.value_error[0] <= 1e-9 * s.value[0]); /* 5 2^-64 q / 1e-7 */
             for (int i = 0; i < N; i++) assert_true(fabsl(om[i] - s.om[i]) <= s.om_error[i]);
             free_sums(&s);
         }
-    assert_true(aside > 0);
+}
+
+/* The same where there is too much to sum for long double. */
+static void test_doubles_that_cancel(void **unused)
+{
+    (void)unused;
+    enum { MANY = 4700, WIDE = 40 };
+    const fenp_kernel kernel = kernel_of("tensor-polynomial", 4, 3, 0);
+    double *x = calloc(MANY * (WIDE + 1), sizeof *x), *v = x + MANY * WIDE, left;
+    long double value = 0.0L, *pair = calloc(MANY, sizeof *pair);
+    fenp_sums s = new_sums(1, MANY);
+    fen_error err;
+    assert_true(x && pair);
+    for (int64_t i = 0; i < MANY * WIDE; i++)
+        x[i] = 1.0 + ldexp(nearbyint(4.0 * draw(990, i)), -12);
+    for (int64_t i = 1; i < MANY; i++) v[i] = nearbyint(1024.0 * draw(991, i)), v[0] -= v[i];
+    for (int j = 0; j < WIDE; j++)
+        for (int k = j; k < WIDE; k++) {
+            for (int64_t i = 0; i < MANY; i++)
+                pair[i] = (long double)v[i] * x[i * WIDE + j] * x[i * WIDE + k];
+            for (int l = k; l < WIDE; l++) {
+                long double sum = 0.0L;
+                for (int64_t i = 0; i < MANY; i++) sum += pair[i] * x[i * WIDE + l];
+                value += (j == l ? 1.0L : j == k || k == l ? 3.0L : 6.0L) * powl(sum, 4.0L);
+            }
+        }
+    const fen_view rows = { x, MANY, WIDE, WIDE };
+    assert_int_equal(fenp_series_sums(&kernel, rows, v, 1, 1, 1e-13, 1e12, &s, &left, NULL, &err),
+                     FEN_OK);
+    assert_true(fabsl(value - s.value[0]) <= s.value_error[0]);
+    assert_true(fabsl(value - s.value[0]) > 1e-15L * value); /* there is an error to be bounded */
+    assert_true(s.value_error[0] <= 1e-6 * s.value[0]);
+    free_sums(&s);
+    free(pair);
+    free(x);
 }
 
 /* n^q is no double, T is. */
@@ -841,6 +874,7 @@ int main(void)
         cmocka_unit_test(test_many_columns),
         cmocka_unit_test(test_pairs_that_cancel),
         cmocka_unit_test(test_features_that_cancel),
+        cmocka_unit_test(test_doubles_that_cancel),
         cmocka_unit_test(test_high_order),
         cmocka_unit_test(test_dual_above_primal),
         cmocka_unit_test(test_series_of_kernels),
