@@ -139,10 +139,11 @@ static char *keep(request *r, char *text) /* options borrow their strings */
 static void add_typed(request *r, const fen_option *o, const char *text)
 {
     const size_t used = strlen(r->selecting), room = sizeof r->selecting - used;
-    const char *quote = text && text[strcspn(text, " \t\"'$`\\*?[]#~<>|&;()!")] ? "'" : "";
+    char word[sizeof r->selecting] = "";
     if (!option_applies(o, &command_select)) return;
-    const int length = snprintf(r->selecting + used, room, " --%s%s%s%s%s", o->name,
-                                text ? "=" : "", quote, text ? text : "", quote);
+    if (text && text[0]) shell_word(text, word, sizeof word);
+    const int length =
+        snprintf(r->selecting + used, room, " --%s%s%s", o->name, text ? "=" : "", word);
     if ((size_t)length >= room) r->selecting[used] = '\0';
 }
 
@@ -167,9 +168,19 @@ static int take_option(request *r, int value, char *text)
             return complain(EXIT_USAGE, "--feature-weights is empty: give COLUMN=WEIGHT,... or a "
                                         "file of such lines, or leave it out");
         if (fen_options_set(&r->options, o->name, text, &err)) return fail(&err);
+        r->power |= strcmp(o->name, "power") == 0;
         add_typed(r, o, text);
     }
     return EXIT_DONE;
+}
+
+/* The library cannot tell a power of 2 that was given from one that was not. */
+static int check_power(const request *r)
+{
+    if (!r->power || strncmp(r->options.penalty, "lp:", 3) != 0) return EXIT_DONE;
+    return complain(EXIT_USAGE,
+                    "--penalty %.64s is its own power; leave --power out, or write another P",
+                    r->options.penalty);
 }
 
 static int take_operands(request *r, const char **given)
@@ -204,6 +215,7 @@ int request_read(request *r, const command *c, int argc, const char **argv)
     while (code == EXIT_DONE && (value = poptGetNextOpt(popt)) > 0)
         code = take_option(r, value, poptGetOptArg(popt));
     if (code == EXIT_DONE && value < -1) code = wrong_syntax(c, &t, popt, value);
+    if (code == EXIT_DONE) code = check_power(r);
     if (code == EXIT_DONE) code = take_operands(r, poptGetArgs(popt));
     if (popt) poptFreeContext(popt);
     popt_table_free(&t);

@@ -52,6 +52,7 @@ struct request {
     const char    *operand[OPERANDS_MAX];
     const char    *output, *plot;   /* NULL: not given */
     int            json, quiet, help;
+    int            power;           /* --power was given, be it the default */
     char           selecting[256];  /* the options given that select takes as well, as
                                        they would be typed; "" where they do not fit */
     char         **kept;            /* the strings that the fields above point at */
@@ -120,6 +121,7 @@ double  json_at(const json_t *object, const char *key);         /* NaN: not ther
 double  json_at_target(const json_t *object, const char *key, int64_t i);
 const char *json_text_at(const json_t *object, const char *key);   /* "": not there */
 const char *shortest(double value, char out[32]);      /* reads back as the same double */
+const char *shell_word(const char *text, char *out, size_t size);  /* in quotes if need be */
 void    csv_name(FILE *out, const char *prefix, const char *name);   /* quoted if need be */
 void    csv_number(FILE *out, double value, char end);  /* infinities and NaN: empty */
 const char *bytes_text(double bytes, char out[32]);    /* "1.3 GB" */

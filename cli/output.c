@@ -73,6 +73,26 @@ const char *shortest(double value, char out[32])
     return out;
 }
 
+/* In quotes where a shell would take it apart. */
+const char *shell_word(const char *text, char *out, size_t size)
+{
+    const int plain = text[0] && !text[strcspn(text, " \t\"'$`\\*?[]#~<>|&;()!")];
+    size_t used = 0;
+    if (plain) {
+        snprintf(out, size, "%s", text);
+        return out;
+    }
+    out[used++] = '\'';
+    for (; *text && used + 6 < size; text++)
+        if (*text == '\'')
+            used += (size_t)snprintf(out + used, size - used, "'\\''");
+        else
+            out[used++] = *text;
+    out[used++] = '\'';
+    out[used] = '\0';
+    return out;
+}
+
 /* RFC 4180: quoted where a separator, a quote or a line break stands in it. */
 void csv_name(FILE *out, const char *prefix, const char *name)
 {

@@ -181,6 +181,11 @@ static fen_status check_lp_kernel(const fen_options *o, fen_error *err)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--penalty %.64s takes one --gamma, or none: there is no search over it",
                          o->penalty);
+    if (o->gamma.choice == FEN_RULE && kernel->uses_gamma)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--gamma mean goes by distances, which --kernel %s has not; leave it out, "
+                         "or give a number",
+                         kernel->name);
     return check_parameters(o, kernel, err);
 }
 

@@ -8,6 +8,7 @@
 #include "base/registry.h"
 #include "base/text.h"
 
+static const double NEAREST_TO_1 = 1.0001; /* of lp: q-th powers, q = 10001 */
 enum { NAME_MAX_KNOWN = 31, PENALTIES_MAX = 64 };
 
 /* ---- names ------------------------------------------------------------------------ */
@@ -41,6 +42,12 @@ static fen_status unknown(const char *text, const char *name, fen_error *err)
                                      names[i]);
     }
     const char *ours = translate(name), *near = ours ? ours : fenp_nearest(name, names);
+    const size_t sign = strcspn(name, "=");
+    for (int i = 0; name[sign] && names[i]; i++)
+        if (strlen(names[i]) == sign && strncmp(names[i], name, sign) == 0)
+            return fenp_fail(err, FEN_BAD_CALL,
+                             "--penalty \"%.64s\" is unknown; did you mean %s:%.64s?", text,
+                             names[i], text + sign + 1);
     if (near)
         return fenp_fail(err, FEN_BAD_CALL, "--penalty \"%.64s\" is unknown; did you mean %s?",
                          text, near);
@@ -76,13 +83,18 @@ static fen_status read_exponent(const fen_penalty *penalty, const char *value, d
                          "--penalty %s needs its exponent: lp:P with P above 1 and at most 2, such "
                          "as lp:4/3",
                          penalty->name);
+    if (number && *out > penalty->parameter.low && *out < NEAREST_TO_1)
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--penalty %s:%.64s: P must be at least 1.0001; so near 1 use --penalty "
+                         "l1",
+                         penalty->name, value);
     if (number && *out > penalty->parameter.low && *out < penalty->parameter.high) return FEN_OK;
     return fenp_fail(err, FEN_BAD_CALL,
                      "--penalty %s:%.64s: P must be a number above 1 and at most 2%s",
                      penalty->name, value,
                      !number                          ? ", such as lp:4/3"
                      : *out <= penalty->parameter.low ? "; for sparse weights use --penalty l1"
-                                                      : "; of 2 it is a ridge penalty");
+                                                      : "; lp:2 is ridge regression");
 }
 
 static fen_status read_groups(const char *value, fenp_penalty_choice *out, fen_error *err)

@@ -59,8 +59,11 @@ static void exponents(void **state)
     refused("lp:", missing);
     refused("lp:1", "--penalty lp:1: P must be a number above 1 and at most 2; for sparse weights "
                     "use --penalty l1");
-    refused("lp:2.5", "--penalty lp:2.5: P must be a number above 1 and at most 2; of 2 it is a "
-                      "ridge penalty");
+    refused("lp:2.5", "--penalty lp:2.5: P must be a number above 1 and at most 2; lp:2 is "
+                      "ridge regression");
+    refused("lp:1.00005", "--penalty lp:1.00005: P must be at least 1.0001; so near 1 use "
+                          "--penalty l1");
+    refused("lp=4/3", "--penalty \"lp=4/3\" is unknown; did you mean lp:4/3?");
     refused("lp:two", "--penalty lp:two: P must be a number above 1 and at most 2, such as lp:4/3");
     refused("lp:nan", "--penalty lp:nan: P must be a number above 1 and at most 2, such as lp:4/3");
     fen_options o = fen_options_default();
