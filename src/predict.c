@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/linalg.h"
 #include "base/threads.h"
+#include "data/columns.h"
 #include "model/lp.h"
 
 enum { SLAB_DOUBLES = 1 << 22, SLAB_ROWS_MIN = 1024 }; /* 32 MB of features at a time */
@@ -121,16 +122,18 @@ static fen_status features(const fen_model *m, const raw *rows, int64_t first, i
 }
 
 /* No number rather than a wrong one. first: rows before these. */
-static fen_status check_doubt(const fen_model *m, const double *doubt, int64_t first, int64_t count,
-                              fen_error *err)
+static fen_status check_doubt(const fen_model *m, const raw *rows, const double *doubt,
+                              int64_t first, int64_t count, fen_error *err)
 {
+    const char *title = rows->table ? fenp_table_title(rows->table) : "";
     for (int64_t i = 0; i < count; i++)
         if (doubt[i] > 0.0)
             return fenp_fail(err, FEN_BAD_DATA,
-                             "row %lld is too far outside the training rows: the series of "
+                             "%.200s%srow %lld is too far outside the training rows: the series of "
                              "--kernel %s has no prediction for it to six digits; leave it out, or "
                              "fit with a smaller --gamma",
-                             (long long)(first + i + 1), m->kernel.table->name);
+                             title, title[0] ? ": " : "", (long long)(first + i + 1),
+                             m->kernel.table->name);
     return FEN_OK;
 }
 
@@ -151,7 +154,7 @@ static fen_status score_slabs(const fen_model *m, const raw *rows, int64_t count
         status = features(m, rows, first, next - first, x, err);
         if (status == FEN_OK)
             status = scores_of(m, x, next - first, scores + first * m->targets, doubt, &part, err);
-        if (status == FEN_OK) status = check_doubt(m, doubt, first, next - first, err);
+        if (status == FEN_OK) status = check_doubt(m, rows, doubt, first, next - first, err);
     }
     free(doubt);
     free(x);

@@ -116,6 +116,12 @@ static fen_status read_line(head *h, span name, span line, fen_error *err)
                      (int)(length < QUOTED ? length : QUOTED), name.at);
 }
 
+/* A safetensors file: eight bytes of length below 2^32, then a JSON object. */
+static int is_fenchel_model(span line)
+{
+    return line.end - line.at > 8 && memcmp(line.at + 4, "\0\0\0\0{", 5) == 0;
+}
+
 static fen_status read_head(fenp_lines *lines, head *h, fen_error *err)
 {
     for (;;) {
@@ -123,6 +129,8 @@ static fen_status read_head(fenp_lines *lines, head *h, fen_error *err)
         fen_status status = fenp_lines_next(lines, &line.at, &line.end, err);
         if (status != FEN_OK) return status;
         if (!line.at) return wrong("no line \"SV\"", err);
+        if (lines->number == 1 && is_fenchel_model(line))
+            return fenp_fail(err, FEN_BAD_DATA, "this is a fenchel model: use fenchel predict");
         name = next_word(&line);
         if (is(name, "SV")) return FEN_OK;
         if (name.at < name.end) status = read_line(h, name, line, err);
