@@ -23,7 +23,7 @@ const exit_code exit_codes[] = {
     { EXIT_DATA,        "bad data" },
     { EXIT_FILE,        "a file cannot be read or written" },
     { EXIT_ROOM,        "would not fit in memory" },
-    { EXIT_INTERRUPTED, "interrupted; an iterative fit saves its model so far" },
+    { EXIT_INTERRUPTED, "interrupted; an iterative fit saves its model so far, once all is chosen" },
     { 0, NULL }
 };
 

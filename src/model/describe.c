@@ -237,11 +237,20 @@ static int set_certificate(json_t *out, const fen_model *m)
            (isfinite(m->crossing) ? set_number(out, "crossing", m->crossing) : 0);
 }
 
-/* Rows that a prediction needs. */
+/* Rows with a coefficient; a row without one is kept where no other is. */
+static int64_t count_support(const fen_model *m)
+{
+    const double *coef = m->terms ? m->terms : m->dual;
+    int64_t some = 0;
+    if (m->kept != 1) return m->kept;
+    for (int64_t t = 0; t < m->targets; t++) some |= coef[t] != 0.0;
+    return some;
+}
+
 static int set_support(json_t *out, const fen_model *m)
 {
     const int rows = m->dual && (m->terms || !fenp_model_on_coefficients(m));
-    return rows ? set_integer(out, "support", m->kept) : 0;
+    return rows ? set_integer(out, "support", count_support(m)) : 0;
 }
 
 static int set_origin(json_t *out, const fen_model *m)

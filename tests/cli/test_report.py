@@ -105,7 +105,7 @@ class Reports(ToolTest):
 
     def test_exit_codes_in_words(self):
         for text in (self.said("--help"), self.said("--man")):
-            self.assertIn("an iterative fit saves its model so far", text)
+            self.assertIn("an iterative fit saves its model so far, once all is chosen", text)
 
 
 if __name__ == "__main__":
