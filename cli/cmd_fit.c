@@ -15,11 +15,23 @@ static const char *saved_size(const char *path, char out[32])
     return stat(path, &info) == 0 ? bytes_text((double)info.st_size, out) : "";
 }
 
-/* Where something was chosen, the table behind it. */
-static void print_next(const request *r, const char *model, int chosen)
+/* Penalty lp of features that have names. */
+static int has_features(const json_t *json)
 {
-    const char *data = r->operand[0];
+    return json_object_get(json, "q") &&
+           strcmp(json_text_at(json, "kernel"), "tensor-exponential") != 0;
+}
+
+/* Where something was chosen, the table behind it. */
+static void print_next(const request *r, const json_t *json, const char *path)
+{
+    const int chosen =
+        strcmp(r->options.approx, "none") == 0 && json_object_get(json, "score") != NULL;
+    char model[512], data[512];
+    shell_word(path, model, sizeof model);
+    shell_word(r->operand[0], data, sizeof data);
     report("Next", "fenchel predict %s NEW.csv -o predictions.csv", model);
+    if (has_features(json)) report("", "fenchel info %s --features", model);
     report("", "fenchel verify %s %s", model, data);
     if (chosen) report("", "fenchel select %s%s", data, r->selecting);
     if (chosen && strcmp(r->options.penalty, "rkhs") != 0)
@@ -37,8 +49,7 @@ static void print_fit(const json_t *json, const request *r, const char *path)
     report_coefficients(json);
     report("Model", "%s (%s), by %s in %s", path, saved_size(path, size),
            json_text_at(json, "method"), seconds_text(json_at(json, "seconds"), time));
-    print_next(r, path,
-               strcmp(r->options.approx, "none") == 0 && json_object_get(json, "score") != NULL);
+    print_next(r, json, path);
 }
 
 static int describe(const fen_model *model, const request *r, const char *path)
@@ -111,7 +122,22 @@ static void print_gap(double gap, double tolerance, char out[2][32])
     }
 }
 
-static int complain_of_gap(const request *r, double gap, const char *name)
+/* What may help a penalty lp: more memory where it cut a factor off. */
+static const char *lp_remedy(const fen_model *model)
+{
+    char *text = NULL;
+    if (fen_model_json(model, &text, NULL)) return "a larger --lambda";
+    json_t *json = json_parse(text);
+    const int capped = strstr(json_text_at(json, "note"), "more --memory") != NULL;
+    const int near = json_at(json, "p") < 1.01;
+    fen_text_free(text);
+    json_decref(json);
+    return capped ? "more --memory"
+           : near ? "a P farther from 1 or a larger --lambda"
+                  : "a larger --lambda";
+}
+
+static int complain_of_gap(const fen_model *model, const request *r, double gap, const char *name)
 {
     const fen_options *o = &r->options;
     const fen_options standard = fen_options_default();
@@ -128,7 +154,8 @@ static int complain_of_gap(const request *r, double gap, const char *name)
                     : fabs(gap) <= standard.tolerance ? "a larger --tolerance"
                     : strcmp(o->penalty, "none") == 0
                         ? "a penalty (--penalty elastic:0.5, or --kernel linear alone)"
-                        : "a larger --lambda");
+                    : strncmp(o->penalty, "lp:", 3) == 0 ? lp_remedy(model)
+                                                         : "a larger --lambda");
 }
 
 static int judge(const fen_model *model, const request *r)
@@ -161,7 +188,7 @@ static int judge(const fen_model *model, const request *r)
                             "minimum exists without a penalty; the model was saved; take one "
                             "(--penalty elastic:0.5, or --kernel linear alone)",
                             name);
-        return complain_of_gap(r, c.relative_gap, name);
+        return complain_of_gap(model, r, c.relative_gap, name);
     }
     return EXIT_DONE;
 }
@@ -224,6 +251,8 @@ static const char *const examples[] = {
     "fenchel fit train.csv --penalty group:prefix:_",
     "the same by a file of lines column,group",
     "fenchel fit train.csv --penalty group:groups.csv",
+    "which products of two columns matter, and columns by themselves: nearly sparse weights",
+    "fenchel fit train.csv --penalty lp:4/3 --kernel tensor-polynomial --coef0 10",
     "least squares, with the columns that say nothing new",
     "fenchel fit train.csv --penalty none",
     "what scikit-learn calls KernelRidge(alpha=1, kernel=\"rbf\", gamma=0.1)",

@@ -268,6 +268,8 @@ const command command_path = {
                    "(scaled) features. For the square loss mean_loss and score are mean squares "
                    "there, their roots on the screen; other losses have a score where --select "
                    "asks for one. lambda2 is empty where f = 0.\n"
+                   "--penalty lp:P: norm is |w|_P, lambda2 is empty; columns of the CSV are weight:NAME "
+                   "for linear kernels, which --plot draws, else c1, c2, ... of the rows.\n"
                    "Penalties on coefficients (--penalty l1, elastic, group): 100 lambdas from the "
                    "least one without terms down, or with --engine homotopy every breakpoint of "
                    "the lasso. The screen shows at which lambda coefficients enter and leave; CSV "

@@ -137,7 +137,19 @@ json_t *features_json(const fen_model *model, const feature_list *l)
 
 /* ---- for people -------------------------------------------------------------------------- */
 
-enum { NAME = 26, BAR = 14 };
+/* Where the coefficients of the products are the weights, one column says it. */
+typedef struct layout {
+    int name, number, bar;
+    int both;
+} layout;
+
+static layout layout_of(const feature_list *l)
+{
+    static const layout one = { 26, 12, 14, 0 }, two = { 22, 11, 8, 1 };
+    for (int64_t k = 0; k < l->count; k++)
+        if (l->weight[k] != l->coefficient[k]) return two;
+    return one;
+}
 
 static const char *sum_words(const json_t *json)
 {
@@ -145,21 +157,33 @@ static const char *sum_words(const json_t *json)
     return exponent_of(json) == 2 ? "|w|^2" : "sum |w|";
 }
 
-static void print_row(const fen_model *model, const feature_list *l, int64_t k)
+static void print_heading(const json_t *json, const layout *y)
 {
-    char name[NAME_MOST], shown[256], bar[BAR + 1];
-    const int length = (int)(BAR * part(l, k) + 0.5);
-    fen_model_implied_name(model, l->order[k], name, sizeof name);
+    const int scaled = strcmp(json_text_at(json, "scale"), "none") != 0;
+    printf("%*s%-*s %*s", LABEL_WIDTH, "", y->name, scaled ? "of scaled columns" : "", y->number,
+           "weight");
+    if (y->both) printf(" %*s", y->number, "coefficient");
+    printf(" %9s\n", "share");
+}
+
+static void print_row(const fen_model *model, const feature_list *l, const layout *y, int64_t k)
+{
+    char name[NAME_MOST], shown[256], bar[32];
+    const int length = (int)(y->bar * part(l, k) + 0.5), digits = y->number - 6;
+    const int64_t at = l->order[k];
+    fen_model_implied_name(model, at, name, sizeof name);
     memset(bar, '#', (size_t)length);
     bar[length] = '\0';
-    printf("%*s%-*s %12.6g %7.2f %%%s%s\n", LABEL_WIDTH, "", NAME,
-           fitted(name, NAME, shown, sizeof shown), l->weight[l->order[k]], 100 * share(l, k),
-           length ? "  " : "", bar);
+    printf("%*s%-*s %*.*g", LABEL_WIDTH, "", y->name, fitted(name, y->name, shown, sizeof shown),
+           y->number, digits, l->weight[at]);
+    if (y->both) printf(" %*.*g", y->number, digits, l->coefficient[at]);
+    printf(" %7.2f %%%s%s\n", 100 * share(l, k), length ? "  " : "", bar);
 }
 
 void report_features(const fen_model *model, const json_t *json, const feature_list *l)
 {
     const int64_t set = count_from(l, 0), shown = set < SHOWN ? set : SHOWN;
+    const layout y = layout_of(l);
     char target[512], of[560] = "";
     fen_model_target_words(model, l->target, target, sizeof target);
     if (fen_model_targets(model) > 1) snprintf(of, sizeof of, "%.200s: ", target);
@@ -171,8 +195,8 @@ void report_features(const fen_model *model, const json_t *json, const feature_l
            "%s%" PRId64 " of %" PRId64 " carry 99 %% of %s; %" PRId64
            " have a weight of at least 1/100 of the largest",
            of, l->bulk, l->count, sum_words(json), l->support);
-    printf("%*s%-*s %12s %9s\n", LABEL_WIDTH, "", NAME, "", "weight", "share");
-    for (int64_t k = 0; k < shown; k++) print_row(model, l, k);
+    print_heading(json, &y);
+    for (int64_t k = 0; k < shown; k++) print_row(model, l, &y, k);
     if (fen_model_targets(model) == 1) report_sign(json);
     if (set == shown && l->count > shown)
         report("", "and %" PRId64 " of weight 0", l->count - shown);

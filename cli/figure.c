@@ -146,7 +146,10 @@ int figure_read(figure *f, const json_t *path)
                    .mark = json_at(path, "selected"),
                    .count = count_targets(path) };
     if (json_array_size(json_object_get(path, "features")) == 0 && !is_linear(path))
-        return complain(EXIT_USAGE, "--plot draws coefficients: use --kernel linear");
+        return complain(EXIT_USAGE, "--plot draws coefficients: use --kernel linear%s",
+                        strcmp(json_text_at(path, "kernel"), "tensor-polynomial") == 0
+                            ? "; of products, fit and info --features show the weights"
+                            : "");
     f->of = calloc((size_t)f->count + 1, sizeof *f->of);
     int done = f->of != NULL;
     for (size_t at = 0, i = 0; done && at < json_array_size(points); i++) {

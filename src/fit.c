@@ -136,6 +136,7 @@ static fen_status build(fenp_prep **prep, fenp_sample *sample, fenp_settled *set
     m->hash = sample->hash;
     m->selection = chosen->selection, chosen->selection = (fenp_selection){ .kind = "" };
     fenp_note_labels(m, sample);
+    if (settled->no_coef0) fenp_note_products(m);
     if (chosen->cut) fenp_note_cut(m);
     if (settled->idle) fenp_note_idle(m, settled->o.select);
     *out = m;

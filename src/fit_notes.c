@@ -119,6 +119,13 @@ void fenp_note_idle(fen_model *m, const char *select)
     note(m, "--select %.20s had nothing to choose: lambda was given", select);
 }
 
+void fenp_note_products(fen_model *m)
+{
+    const int degree = (int)m->kernel.par.degree;
+    if (!fenp_model_is_lp(m) || !m->kernel.table->uses_coef0 || degree < 2) return;
+    note(m, "products of exactly %d columns; --coef0 1 adds those of fewer", degree);
+}
+
 void fenp_note_cut(fen_model *m)
 {
     note(m, m->selection.count ? "the time limit cut the selection short: the best point so far"

@@ -269,6 +269,7 @@ fen_status fenp_settle(const fen_options *given, const fenp_prep *prep, fenp_sam
     if (status != FEN_OK) return status;
     settle_choices(&s.o, choice.loss, sample->n);
     s.idle = is_idle(given);
+    s.no_coef0 = given->coef0 < 0.0;
     if (prep->targets == 0) s.o.bias = 0; /* one class: a constant would be all of the answer */
     status = check_classes(given, prep, choice.loss, err);
     if (status == FEN_OK)

@@ -73,6 +73,7 @@ typedef struct fenp_settled {
     fenp_output *output;           /* sample->targets of them                           */
     double      *class_weights;    /* NULL: all 1                                       */
     fenp_penalty_choice penalty;   /* o.kernel is a bare name, too                      */
+    int          no_coef0;         /* --coef0 was not given                               */
     int          idle;             /* --select was given, and so was all it could choose */
 } fenp_settled;
 /* Labels of sample become those of the outputs. The strings of o are borrowed from given. */
@@ -215,6 +216,8 @@ void       fenp_note_labels(fen_model *model, const fenp_sample *sample);
 void       fenp_note_linear(fen_model *model, int gamma_chosen);
 /* That --select had nothing to choose. */
 void       fenp_note_idle(fen_model *model, const char *select);
+/* That no product has fewer factors, where --coef0 was left to us. */
+void       fenp_note_products(fen_model *model);
 /* That there was no time for all of the selection. */
 void       fenp_note_cut(fen_model *model);
 /* Penalty lp: that a low rank was not enough for a proof, if so. */

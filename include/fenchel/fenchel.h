@@ -272,7 +272,7 @@ FEN_API int64_t    fen_model_implied(const fen_model *model);
 FEN_API void       fen_model_implied_name(const fen_model *model, int64_t feature, char *out,
                                           int64_t size);
 /* weight (fen_model_implied of them): w, to which the penalty applies. coefficient (may be NULL):
- * of the product itself, f(x) = sum coefficient x_j x_k ...; x is scaled as the model does. */
+ * of the product itself, f(x) = b + sum coefficient x_j x_k ...; x is scaled as the model does. */
 FEN_API fen_status fen_model_implied_weights(const fen_model *model, int64_t target,
                                              double *weight, double *coefficient,
                                              fen_error *err);

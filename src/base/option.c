@@ -70,10 +70,12 @@ static const fenp_option table[] = {
         "or a list; tensor-exponential: auto (the largest exponent of a row is 1) or a number" },
       &fenp_values_type, AT(gamma), FENP_POSITIVE, FENP_NO_LIMIT, "mean", 0, NULL, 0 },
     { { "degree", "NUMBER", "auto", LEARN,
-        "polynomial kernel: (gamma x.z + coef0)^degree; auto: 3, of tensor-polynomial 2" },
+        "polynomial kernel: (gamma x.z + coef0)^degree, of tensor-polynomial (coef0 + sum_j x1_j "
+        "... xq_j)^degree; 1 to 20; auto: 3, of tensor-polynomial 2" },
       &fenp_int32_type, AT(degree), 1, 20, "auto", -1, NULL, 0 },
     { { "coef0", "NUMBER", "auto", LEARN,
-        "polynomial kernel: the constant; auto: 1, of tensor-polynomial 0" },
+        "polynomial kernel: the constant; auto: 1, of tensor-polynomial 0 (products of exactly "
+        "degree columns; above 0 also those of fewer)" },
       &fenp_real_type, AT(coef0), 0, FENP_NO_LIMIT, "auto", -1, NULL, 0 },
     { { "penalty", "NAME[:VALUE]", "rkhs", LEARN,
         "what lambda weighs: rkhs (the norm of the function to the power), lp:P (the weights of "

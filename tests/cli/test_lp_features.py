@@ -106,13 +106,13 @@ class Features(ToolTest):
         text, (found,) = self.text(), self.listed()
         self.assertEqual(found["count"], 35)
         self.assertRegex(text, r"^Features +\d+ of 35 carry 99 % of \|w\|_p\^p; \d+ have a weight")
-        shown = re.findall(r"^ {13}(\S+) +(-?[\d.e-]+) +([\d.]+) %", text, re.M)
+        shown = re.findall(r"^ {13}(\S+) +(-?[\d.e-]+) +(-?[\d.e-]+) +([\d.]+) %", text, re.M)
         self.assertEqual(len(shown), 20)
-        self.assertEqual([name for name, _, _ in shown],
+        self.assertEqual([name for name, *_ in shown],
                          [entry["name"] for entry in found["features"][:20]])
-        for (_, weight, share), entry in zip(shown, found["features"]):
-            self.assertAlmostEqual(float(weight), entry["weight"],
-                                   delta=1e-5 * abs(entry["weight"]))
+        for (_, weight, coefficient, share), entry in zip(shown, found["features"]):
+            for number, key in ((weight, "weight"), (coefficient, "coefficient")):
+                self.assertAlmostEqual(float(number), entry[key], delta=1e-4 * abs(entry[key]))
             self.assertAlmostEqual(float(share), 100 * entry["share"], delta=0.006)
         self.assertIn("and 15 smaller ones", text)
 
