@@ -7,7 +7,7 @@
  *   factor is a product with the columns. Subtrees that are 0 in all rows (indicators) are left
  *   out. BUCKETS parts of the tree have sums of their own: the result is the same for any number
  *   of threads.
- * Accuracy: in long double where that takes a second or less, else in double: `done` says what
+ * Accuracy: in long double where that takes a tenth of a second, else in double: `done` says what
  *   roundings come to. Sums of doubles run over LANES x DEEP rows, sums of such sums in long
  *   double, as those for value do. |x_ij| <= 1: what underflows is lost once.
  * Cost: n (2 count + 2 scored) flops and n / p more for each feature; memory: n for each column
@@ -23,7 +23,7 @@
 
 enum { BUCKETS = 16, LITTLE = 1000000 };
 enum { LANES = 8, DEEP = 8 };
-static const double FINE = 3e8; /* flops of a degree that are done in long double */
+static const double FINE = 1e7; /* flops of a degree that are done in long double */
 
 double fenp_tree_cost(const fenp_tree *s, int64_t m)
 {
