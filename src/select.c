@@ -317,9 +317,9 @@ static fen_status search_grid(search *s, const fenp_sample *all, double *gammas,
 {
     const fenp_strategy *plan = s->strategy;
     const fenp_task coarse = fenp_task_part(task, "narrowing gamma", 0.0, 0.2);
-    const fenp_task fine = fenp_task_part(
-        task, strcmp(s->o->select, "loo") == 0 ? "leave-one-out scores" : "held-out scores",
-        plan->coarse_rows ? 0.2 : 0.0, 1.0);
+    const fenp_task fine =
+        fenp_task_part(task, fenp_folds(s->o) ? "held-out scores" : "leave-one-out scores",
+                       plan->coarse_rows ? 0.2 : 0.0, 1.0);
     fen_status status = FEN_OK;
     if (plan->coarse_rows) {
         status = round_on(s, all, plan->coarse_rows, gammas, &count, plan->widen, &coarse, err);

@@ -57,6 +57,12 @@ class Refusals(Words):
         self.refuse("path", self.data(), *PRODUCTS, "--plot", "p.svg", code=2,
                     says="use --kernel linear; of products, fit and info --features show the weights")
 
+    def test_rows_too_far_outside(self):
+        self.text(self.data(), *LP, "--kernel", "tensor-exponential", "--lambda", "1e-3", "-o", "m.fen")
+        far = self.write("far.csv", "a,b\n0.1,0.2\n1e9,0.3\n")
+        self.refuse("predict", "m.fen", far, "-o", "p.csv", code=3,
+                    says="far.csv: row 2 is too far outside the training rows")
+
     def test_libsvm_is_told_where_to_go(self):
         data = self.data()
         self.text(data, *LP, "--lambda", "0.1", "-o", "m.fen")
