@@ -35,8 +35,8 @@ class Refusals(Words):
 
     def test_gamma_by_distances(self):
         self.refuse("fit", self.data(), *LP, "--kernel", "tensor-exponential", "--gamma", "mean",
-                    code=2, says="--gamma mean goes by distances, which --kernel tensor-exponential "
-                                 "has not")
+                    code=2, says="--gamma mean goes by distances, which --kernel "
+                                 "tensor-exponential has not")
 
     def test_exponents(self):
         said = {
@@ -55,10 +55,12 @@ class Refusals(Words):
 
     def test_plot_of_products(self):
         self.refuse("path", self.data(), *PRODUCTS, "--plot", "p.svg", code=2,
-                    says="use --kernel linear; of products, fit and info --features show the weights")
+                    says="use --kernel linear; of products, fit and info --features show the "
+                         "weights")
 
     def test_rows_too_far_outside(self):
-        self.text(self.data(), *LP, "--kernel", "tensor-exponential", "--lambda", "1e-3", "-o", "m.fen")
+        self.text(self.data(), *LP, "--kernel", "tensor-exponential", "--lambda", "1e-3",
+                  "-o", "m.fen")
         far = self.write("far.csv", "a,b\n0.1,0.2\n1e9,0.3\n")
         self.refuse("predict", "m.fen", far, "-o", "p.csv", code=3,
                     says="far.csv: row 2 is too far outside the training rows")
