@@ -52,26 +52,40 @@ static void describe_selection(const fen_options *o, const fenp_size *size, cons
                  s->gammas, s->lambdas, powers, (long long)s->rows, (long long)size->n);
 }
 
+/* Penalty lp: rows that a fit would refuse. */
+static fen_status check_rows(const fenp_sample *sample, const fen_options *o, int count,
+                             fen_error *err)
+{
+    double gammas[FEN_VALUES_MAX];
+    const fen_kernel *table = fenp_find_kernel(o->kernel);
+    fenp_kernel kernel = fenp_kernel_asked(o, table);
+    const fen_status status = fenp_list_gammas(o, table, sample, count, gammas, err);
+    if (status != FEN_OK) return status;
+    kernel.par.gamma = gammas[0];
+    return fenp_lp_rows_fit(&kernel, sample, o, err);
+}
+
 static fen_status plan_settled(const fenp_sample *sample, const fen_options *o, fen_plan *out,
                                fen_error *err)
 {
     fenp_strategy s;
     const fenp_size size = fenp_size_of(sample, o);
-    const fen_status status =
+    fen_status status =
         fenp_strategy_make(o, fenp_find_kernel(o->kernel), fenp_find_loss(o->loss), &size, &s, err);
+    if (status == FEN_OK && s.solver->lp) status = check_rows(sample, o, s.gammas, err);
     if (status != FEN_OK) return status;
     fen_plan plan = { .rows = size.n, .features = size.p, .targets = size.targets };
     plan.peak_bytes = fenp_resident_with(s.bytes, &size);
     plan.limit_bytes = fenp_memory_limit(o);
-    plan.seconds = s.flops / fenp_measured_rate();
     plan.fits = plan.peak_bytes <= plan.limit_bytes;
+    if (!plan.fits) fenp_advise(&s, &size, plan.limit_bytes, plan.advice, sizeof plan.advice);
+    plan.seconds = s.flops / fenp_measured_rate(); /* last: it takes memory */
     snprintf(plan.method, sizeof plan.method, "%s", s.solver->name);
     if (s.solver->lp)
         fenp_lp_why(&s.size, plan.why, sizeof plan.why);
     else
         snprintf(plan.why, sizeof plan.why, "%s", s.why);
     describe_selection(o, &size, &s, plan.selection, sizeof plan.selection);
-    if (!plan.fits) fenp_advise(&s, &size, plan.limit_bytes, plan.advice, sizeof plan.advice);
     *out = plan;
     return FEN_OK;
 }

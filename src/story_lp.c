@@ -5,7 +5,8 @@
  *   lambda   candidates.c, in units of kappa^(2/q), kappa the mean of k(x, .., x): f(x) is at
  *            most kappa(x)^(1/q) |w|_p, as it is at most k(x,x)^(1/2) ||f|| with other penalties
  *   rows     values of k(x, .., x) beyond 1e100 leave T(a) no room
- *   route    tensor/form.h: the first that --route allows and that fits
+ *   route    tensor/form.h: of those that --route allows and that fit the fastest; where none
+ *            fits the one that takes least, so that a plan can say how much
  *
  * Special cases: sums of |x|^q that leave the range of numbers although their root does not
  * (linear kernels, q = 1001) are taken relative to the largest |x|. */
@@ -20,7 +21,7 @@
 #include "solver/lp.h"
 #include "story_lp.h"
 
-static const double LARGEST_VALUE = 1e100; /* of a kernel */
+static const double LARGEST_VALUE = 1e100; /* of a kernel; linear ones: at q = 4 */
 enum { VECTORS = 64 };                     /* n long, of solvers and what drives them */
 
 /* ---- q ----------------------------------------------------------------------------------- */
@@ -46,8 +47,10 @@ static fen_status check_even(const fen_options *o, double p, fen_error *err)
     if (fenp_kernel_of(o)->basis != FEN_TENSOR || fenp_even_order(p / (p - 1.0))) return FEN_OK;
     if (even > 2)
         snprintf(nearest, sizeof nearest, "%lld/%lld", (long long)even, (long long)(even - 1));
-    fenp_print_short(p, written);
-    fenp_print_short(p / (p - 1.0), order);
+    const double q = p / (p - 1.0);
+    const int digits = fabs(q - (double)even) < 1e-4; /* all of them: 1.333333 is not 4/3 */
+    (digits ? fenp_print_double : fenp_print_short)(p, written);
+    (digits ? fenp_print_double : fenp_print_short)(q, order);
     return fenp_fail(err, FEN_BAD_CALL,
                      "--kernel %s needs an even q = p/(p-1), which is %s for p = %s: p can be 2, "
                      "4/3, 6/5, 8/7 and so on, the nearest is --penalty lp:%s; any p goes "
@@ -110,10 +113,18 @@ double fenp_lp_diagonal(const fenp_kernel *kernel, const fenp_sample *s)
     return pow(mean, 2.0 / q) * unit * unit;
 }
 
+/* A linear kernel has q of any size: rows whose |x|_q^q overflows do no harm where |x|_q^4 does
+ * not. */
 static int overflows(const fenp_kernel *kernel, const fenp_sample *s, int64_t i)
 {
-    const double sum = row_sum(s->x + i * s->p, s->p, kernel->par.order, 1.0);
-    return !(kernel->table->value(sum, &kernel->par) <= LARGEST_VALUE);
+    const double q = kernel->par.order, *x = s->x + i * s->p;
+    double most = 0.0;
+    if (kernel->table->basis == FEN_TENSOR)
+        return !(kernel->table->value(row_sum(x, s->p, q, 1.0), &kernel->par) <= LARGEST_VALUE);
+    for (int64_t j = 0; j < s->p; j++) most = fmax(most, fabs(x[j]));
+    if (most == 0.0) return 0;
+    const double norm = most * pow(row_sum(x, s->p, q, most), 1.0 / q);
+    return !(pow(norm, fmin(q, 4.0)) <= LARGEST_VALUE);
 }
 
 /* "row 3", "rows 3, 17 and 5 more" */
@@ -153,7 +164,6 @@ fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *s, con
                             fen_error *err)
 {
     char rows[128], advice[96];
-    if (kernel->table->basis != FEN_TENSOR) return FEN_OK;
     const int64_t count = list_overflows(kernel, s, rows, sizeof rows);
     if (!count) return FEN_OK;
     advise(kernel, s, o, advice, sizeof advice);
@@ -181,7 +191,11 @@ static int64_t room_beside(const fenp_size *size, const fenp_route *route, int64
 
 int64_t fenp_lp_room(const fenp_size *size, int64_t left)
 {
-    return room_beside(size, fenp_find_route(size->route), left);
+    const fenp_form_size form = form_size(size, 1);
+    const int64_t room = room_beside(size, fenp_find_route(size->route), left);
+    int64_t least = 1;
+    fenp_least_route(size->route, &form, &least);
+    return room > least ? room : least;
 }
 
 /* fenp_pick_route has one solve in mind: where there are many, what is done once counts less. */
@@ -190,19 +204,59 @@ const fenp_route *fenp_lp_route(const fenp_size *size, int64_t left, double solv
     const int automatic = strcmp(size->route, "auto") == 0;
     const fenp_route *best = NULL;
     double least = INFINITY;
-    int64_t most = 1;
+    int64_t takes;
     for (int i = 0; fenp_routes[i]; i++) {
         const fenp_route *route = fenp_routes[i];
         if (!automatic && strcmp(route->name, size->route) != 0) continue;
         const fenp_form_size form = form_size(size, room_beside(size, route, left));
         const int64_t bytes = route->possible(&form) ? route->bytes(&form) : -1;
-        most = form.room > most ? form.room : most;
         if (bytes < 0 || bytes > form.room) continue;
         const double work = fenp_route_work(route, &form, solves);
         if (work < least) best = route, least = work;
     }
-    const fenp_form_size form = form_size(size, most);
+    const fenp_form_size form = form_size(size, 0);
+    if (!best) best = fenp_least_route(size->route, &form, &takes);
     return best ? best : fenp_pick_route(size->route, &form, err); /* which says why not */
+}
+
+/* " (37 kB; the kernel tensor of 103 rows takes 40.5 MB)" */
+static void compare_routes(const fenp_size *size, const fenp_route *route, int64_t least, char *out,
+                           size_t length)
+{
+    const fenp_form_size form = form_size(size, 1);
+    char one[FENP_BYTES_TEXT], other[FENP_BYTES_TEXT];
+    const char *less = fenp_bytes_text(least, one);
+    const char *more = fenp_bytes_text(route->bytes(&form), other);
+    if (route == &fenp_route_packed)
+        snprintf(out, length, " (%s; packed, the kernel tensor of %lld rows takes %s)", less,
+                 (long long)size->n, more);
+    else
+        snprintf(out, length, " (%s instead of %s)", less, more);
+}
+
+void fenp_lp_advise(const fenp_size *size, int64_t rows, int64_t resident, int64_t limit, char *out,
+                    size_t length)
+{
+    const fenp_form_size form = form_size(size, 1);
+    const fenp_route *route = fenp_find_route(size->route);
+    char fewer[96] = "", other[160] = "", sizes[112], taken[FENP_BYTES_TEXT];
+    int64_t least = 0;
+    const fenp_route *best = fenp_least_route("auto", &form, &least);
+    if (resident > limit) {
+        snprintf(out, length, "raise --memory, as %s are taken before the fit begins",
+                 fenp_bytes_text(resident, taken));
+        return;
+    }
+    if (rows > 0)
+        snprintf(fewer, sizeof fewer, ", or train on at most %lld of the %lld rows",
+                 (long long)rows, (long long)size->n);
+    if (best != route) {
+        compare_routes(size, route, least, sizes, sizeof sizes);
+        snprintf(other, sizeof other, ", or use --route %s%s", best->name, sizes);
+    } else if (route == &fenp_route_low_rank)
+        snprintf(other, sizeof other, "; --route low-rank is the least: the kernel tensor takes %s",
+                 fenp_bytes_text(fenp_route_packed.bytes(&form), taken));
+    snprintf(out, length, "raise --memory%s%s", fewer, other);
 }
 
 double fenp_lp_opening(const fenp_size *size)

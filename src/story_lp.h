@@ -26,12 +26,15 @@ fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *sample
                             const fen_options *o, fen_error *err);
 /* (weighted mean of k(x, .., x))^(2/q): for lambda what the mean of k(x,x) is at q = 2. */
 double     fenp_lp_diagonal(const fenp_kernel *kernel, const fenp_sample *sample);
-/* The route that --route of size stands for, with so many bytes and for so many solves. NULL: *err
- * says what would do. */
+/* The route that --route of size stands for, with so many bytes and for so many solves; where none
+ * fits, that which takes least. NULL: none is possible, *err says what would do. */
 const fenp_route *fenp_lp_route(const fenp_size *size, int64_t left, double solves,
                                 fen_error *err);
-/* What the form may take of so many bytes; size has its route. */
+/* What the form may take of so many bytes, or the least that it takes; size has its route. */
 int64_t    fenp_lp_room(const fenp_size *size, int64_t left);
+/* What to do where it does not fit: rows (0: none) that would, and what is taken already. */
+void       fenp_lp_advise(const fenp_size *size, int64_t rows, int64_t resident, int64_t limit,
+                          char *out, size_t length);
 /* Of the flops of a solver those that are done once for any number of solves. 0: not lp. */
 double     fenp_lp_opening(const fenp_size *size);
 /* "features: 8 columns", "packed: 4.4 million distinct entries of the Gram tensor" */

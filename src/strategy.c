@@ -269,10 +269,11 @@ static int64_t rows_that_fit(const fenp_strategy *s, const fenp_size *size, int6
         fenp_size part = *size, asked = s->size;
         part.n = asked.n = low + (high - low) / 2;
         if (s->solver->iterative) asked.room = 1; /* the least that will do */
-        if (s->solver->lp) asked.room = fenp_lp_room(&asked, limit - fenp_resident_with(0, &part));
+        const int64_t beside = fenp_certify_bytes(&part) + fenp_tangent_bytes(&part);
+        if (s->solver->lp)
+            asked.room = fenp_lp_room(&asked, limit - fenp_resident_with(beside, &part));
         const int64_t bytes = fenp_solving_bytes(s->solver, &asked);
-        const int64_t all = bytes + fenp_certify_bytes(&part) + fenp_tangent_bytes(&part);
-        if (bytes >= 0 && fenp_resident_with(all, &part) <= limit)
+        if (bytes >= 0 && fenp_resident_with(bytes + beside, &part) <= limit)
             low = part.n;
         else
             high = part.n;
@@ -284,11 +285,10 @@ void fenp_advise(const fenp_strategy *s, const fenp_size *size, int64_t limit, c
                  size_t room)
 {
     const int64_t rows = rows_that_fit(s, size, limit) / 100 * 100;
-    if (rows < 100 || s->solver->in_weights)
+    if (s->solver->lp)
+        fenp_lp_advise(&s->size, rows, fenp_resident_with(0, size), limit, out, room);
+    else if (rows < 100 || s->solver->in_weights)
         snprintf(out, room, "raise --memory");
-    else if (s->solver->lp)
-        snprintf(out, room, "train on at most %lld of the %lld rows, or raise --memory",
-                 (long long)rows, (long long)size->n);
     else
         snprintf(out, room,
                  "train on at most %lld of the %lld rows, take --kernel linear, "
@@ -301,7 +301,7 @@ fen_status fenp_memory_fits(const fen_options *o, int64_t bytes, const char *adv
     const int64_t limit = fenp_memory_limit(o), resident = fenp_memory_resident();
     if (bytes >= 0 && bytes <= limit - resident) return FEN_OK;
     return fenp_fail(err, FEN_MEMORY, "this fit needs %lld MB and %lld MB may be used: %s",
-                     (long long)((resident + bytes) / 1000000), (long long)(limit / 1000000),
+                     (long long)((resident + bytes + 999999) / 1000000), (long long)(limit / 1000000),
                      advice);
 }
 

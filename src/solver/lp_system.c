@@ -27,28 +27,31 @@ static int by_root(const fenp_route *route, int64_t rank, int64_t n)
     return route->root && rank >= 0 && rank < n;
 }
 
-/* Of a route that is not open yet. */
+/* Of a route that is not open yet. A low rank is not known before: one less than n takes most. */
 static int64_t rank_of(const fenp_form_size *size, const fenp_route *route)
 {
-    return route == &fenp_route_features ? fenp_feature_count(&size->kernel, size->p) : -1;
+    const int64_t count = fenp_feature_count(&size->kernel, size->p);
+    if (route == &fenp_route_features) return count;
+    return route == &fenp_route_low_rank ? (count < size->n ? count : size->n - 1) : -1;
 }
 
-/* A low rank is not known before: room for B is enough for either. */
+static int64_t block_rows(int64_t n) { return n < BLOCK ? n : BLOCK; }
+
 int64_t fenp_lp_system_bytes(const fenp_form_size *size, const fenp_route *route)
 {
     const int64_t n = size->n, rank = rank_of(size, route);
     const int root = by_root(route, rank, n);
-    const int64_t side = root ? rank + 1 : n;
-    const int64_t matrix = fenp_bytes(n, root ? rank : n, sizeof(double));
-    const int64_t gram = fenp_bytes(side, side, sizeof(double));
-    if (matrix < 0 || gram < 0) return -1;
-    return matrix + gram + 5 * fenp_arena_bytes(n) + (4 + BLOCK) * fenp_arena_bytes(side) + 128;
+    const int64_t side = root ? rank + 1 : 0;
+    if (fenp_bytes(n, n, 4 * sizeof(double)) < 0) return -1; /* side <= n */
+    return fenp_arena_bytes(n * (root ? rank : n)) + fenp_arena_bytes(side * side) +
+           3 * fenp_arena_bytes(n) + fenp_arena_bytes(side * block_rows(n)) +
+           2 * fenp_arena_bytes(side) + 128;
 }
 
 double fenp_lp_system_flops(const fenp_form_size *size, const fenp_route *route)
 {
     const double n = (double)size->n, rank = (double)rank_of(size, route);
-    return by_root(route, rank_of(size, route), size->n)
+    return by_root(route, rank_of(size, route), size->n) && route != &fenp_route_low_rank
                ? n * rank * rank + rank * rank * rank / 3.0
                : n * n * n / 3.0;
 }
@@ -64,7 +67,7 @@ void fenp_lp_system_open(fenp_lp_system *e, fenp_arena *arena, const fenp_form *
     e->work = fenp_arena_doubles(arena, n);
     if (!root) return;
     e->gram = fenp_arena_doubles(arena, (e->rank + 1) * (e->rank + 1));
-    e->block = fenp_arena_doubles(arena, (e->rank + 1) * BLOCK);
+    e->block = fenp_arena_doubles(arena, (e->rank + 1) * block_rows(n));
     e->short1 = fenp_arena_doubles(arena, e->rank + 1);
     e->short2 = fenp_arena_doubles(arena, e->rank + 1);
 }

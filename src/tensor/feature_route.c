@@ -91,9 +91,11 @@ static double build(const fenp_form_size *size)
     return size->kernel.table->linear ? 0.0 : READING * entries(size);
 }
 
+/* Where there are fewer features than rows, a root will do for B. */
 static double step(const fenp_form_size *size)
 {
-    return entries(size) * ((double)size->n + 3.0 * READING);
+    const double syrk = count_of(size) < size->n ? 0.0 : (double)size->n;
+    return entries(size) * (syrk + 3.0 * READING);
 }
 
 /* ---- opening ----------------------------------------------------------------------------- */

@@ -52,6 +52,8 @@ struct fenp_route {
     int        (*possible)(const fenp_form_size *size);
     /* of the arena, and at any time of opening; -1: beyond counting */
     int64_t    (*bytes)(const fenp_form_size *size);
+    /* As a rule, where bytes is for the worst case; NULL: bytes. For the planner. */
+    int64_t    (*usual)(const fenp_form_size *size);
     double     (*build)(const fenp_form_size *size);  /* flops of open, for the planner      */
     double     (*step)(const fenp_form_size *size);   /* of one curvature                    */
     fen_status (*open)(fenp_arena *arena, const fenp_form_size *size, fen_view x, fenp_form *out,
@@ -67,6 +69,12 @@ extern const fenp_route *const fenp_routes[];            /* NULL last */
 const fenp_route *fenp_find_route(const char *name);     /* NULL: unknown */
 /* What the planner weighs: opening a form and so many solves by it; more for what is not exact. */
 double fenp_route_work(const fenp_route *route, const fenp_form_size *size, double solves);
+/* Of those that name allows the one that takes least, and how much; NULL: none is possible, or all
+ * are beyond counting. */
+const fenp_route *fenp_least_route(const char *name, const fenp_form_size *size, int64_t *bytes);
+/* "21.3 MB"; less than 0: "more than any machine has" */
+enum { FENP_BYTES_TEXT = 48 };
+const char *fenp_bytes_text(int64_t bytes, char text[FENP_BYTES_TEXT]);
 /* name "auto": the fastest that fits into size->room. NULL: *err says why, and what would do. */
 const fenp_route *fenp_pick_route(const char *name, const fenp_form_size *size, fen_error *err);
 

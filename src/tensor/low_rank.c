@@ -33,8 +33,8 @@ enum {
     MOST = 1536, /* columns: 3.3 GB for 1000 rows of q = 4 */
     MOST_OF_FEW = 2048,
     LEAST = 32,       /* columns below which it is not worth while, however little room there is */
-    USUAL = 900,      /* the rank that the planner counts with, unless there are fewer */
-    USUAL_DEGREE = 5, /* monomials up to this degree */
+    USUAL = 900,      /* the rank that the planner counts with for TOLERANCE */
+    USUAL_DEGREE = 6, /* and for FINE: monomials up to this degree */
 };
 static const double TOLERANCE = 1e-11, FINE = 1e-14;
 static const double CHEAP = 1e11; /* flops M r^2 up to which the rank may grow for FINE */
@@ -123,10 +123,24 @@ static int64_t most_rank(const fenp_form_size *size)
     return rank;
 }
 
-static double usual_rank(const fenp_form_size *size)
+/* Pivots up to which the search goes on for FINE. */
+static int64_t few_pivots(const fenp_form_size *size)
+{
+    return (int64_t)sqrt(CHEAP / (double)points_of(size));
+}
+
+/* No rank is known before: what comes out as a rule. */
+static int64_t usual_rank(const fenp_form_size *size)
 {
     const int64_t monomials = fenp_multisets(size->p + 1, USUAL_DEGREE);
-    return (double)min_of(most_rank(size), min_of(USUAL, monomials));
+    return min_of(most_rank(size), min_of(max_of(USUAL, few_pivots(size)), monomials));
+}
+
+static int64_t usual_bytes(const fenp_form_size *size)
+{
+    const int64_t rank = usual_rank(size), form = end_bytes(size, rank);
+    const int64_t search = search_bytes(size, rank, 0);
+    return form < 0 || search < 0 ? -1 : max_of(form, search);
 }
 
 static int possible(const fenp_form_size *size)
@@ -146,13 +160,13 @@ static int64_t bytes(const fenp_form_size *size)
 
 static double build(const fenp_form_size *size)
 {
-    const double m = (double)points_of(size), r = usual_rank(size);
+    const double m = (double)points_of(size), r = (double)usual_rank(size);
     return 2.0 * m * r * (r + 2.0 * (double)size->p + 20.0);
 }
 
 static double step(const fenp_form_size *size)
 {
-    const double r = usual_rank(size), n = (double)size->n;
+    const double r = (double)usual_rank(size), n = (double)size->n;
     return 2.0 * (double)size->kernel.par.order * (double)points_of(size) * r + n * n * r;
 }
 
@@ -232,7 +246,7 @@ static fen_status open_form(fenp_arena *arena, const fenp_form_size *size, fen_v
 {
     const fenp_pivots_wish wish = { .tolerance = TOLERANCE,
                                     .fine = FINE,
-                                    .few = (int64_t)sqrt(CHEAP / (double)points_of(size)),
+                                    .few = few_pivots(size),
                                     .most = most_rank(size),
                                     .room = size->room };
     const fenp_task finding = fenp_task_part(task, "pivots", 0.0, 0.7);
@@ -301,6 +315,7 @@ const fenp_route fenp_route_low_rank = {
     .help = "products of q/2 rows in the span of a few of them, q even",
     .possible = possible,
     .bytes = bytes,
+    .usual = usual_bytes,
     .build = build,
     .step = step,
     .open = open_form,

@@ -35,10 +35,9 @@ const fenp_route *fenp_find_route(const char *name)
 
 /* ---- why not ----------------------------------------------------------------------------- */
 
-enum { TEXT = 96, SHORT = 48 };
+enum { TEXT = 96, SHORT = FENP_BYTES_TEXT };
 
-/* "21.3 MB"; what was beyond counting: -1 */
-static const char *size_text(int64_t bytes, char text[SHORT])
+const char *fenp_bytes_text(int64_t bytes, char text[SHORT])
 {
     static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB", "EB" };
     char number[32];
@@ -78,7 +77,7 @@ static const char *room_text(int64_t room, char text[TEXT])
 {
     char has[SHORT];
     text[0] = '\0';
-    if (room) snprintf(text, TEXT, ", and there is room for %s", size_text(room, has));
+    if (room) snprintf(text, TEXT, ", and there is room for %s", fenp_bytes_text(room, has));
     return text;
 }
 
@@ -94,7 +93,7 @@ static const fenp_route *too_large(const fenp_route *route, const fenp_form_size
     char takes[SHORT], has[TEXT], order[32];
     fenp_print_short(size->kernel.par.order, order);
     fenp_fail(err, FEN_MEMORY, "--route %s of %lld rows and q = %s takes %s%s: %s", route->name,
-              (long long)size->n, order, size_text(route->bytes(size), takes),
+              (long long)size->n, order, fenp_bytes_text(route->bytes(size), takes),
               room_text(size->room, has), smaller(route, size));
     return NULL;
 }
@@ -117,21 +116,36 @@ static const fenp_route *impossible(const fenp_route *route, const fenp_form_siz
     return NULL;
 }
 
+const fenp_route *fenp_least_route(const char *name, const fenp_form_size *size, int64_t *bytes)
+{
+    const fenp_form_size tight = { size->n, size->p, size->kernel, 1 };
+    const fenp_route *least = NULL;
+    for (int i = 0; fenp_routes[i]; i++) {
+        const fenp_route *route = fenp_routes[i];
+        if (strcmp(name, "auto") != 0 && strcmp(name, route->name) != 0) continue;
+        const int64_t takes = route->possible(&tight) ? route->bytes(&tight) : -1;
+        if (takes >= 0 && (!least || takes < *bytes)) least = route, *bytes = takes;
+    }
+    return least;
+}
+
 /* No route is possible at all: q is not even; or none fits. */
 static const fenp_route *none(const fenp_form_size *size, fen_error *err)
 {
     char what[TEXT], packed[SHORT], rank[SHORT], has[TEXT];
-    if (fenp_route_packed.possible(size)) {
-        fenp_fail(err, FEN_MEMORY,
-                  "the kernel tensor of %lld rows takes %s, --route low-rank %s%s: raise --memory, "
-                  "or use fewer rows",
-                  (long long)size->n, size_text(fenp_route_packed.bytes(size), packed),
-                  size_text(fenp_route_low_rank.bytes(size), rank), room_text(size->room, has));
-        return NULL;
+    int64_t takes;
+    const fenp_route *least = fenp_least_route("auto", size, &takes);
+    if (least == &fenp_route_features || !fenp_route_packed.possible(size)) {
+        if (fenp_route_features.possible(size)) return too_large(&fenp_route_features, size, err);
+        snprintf(what, sizeof what, "--kernel %s", size->kernel.table->name);
+        return not_even(what, size->kernel.par.order, "--kernel linear, or ", err);
     }
-    if (fenp_route_features.possible(size)) return too_large(&fenp_route_features, size, err);
-    snprintf(what, sizeof what, "--kernel %s", size->kernel.table->name);
-    return not_even(what, size->kernel.par.order, "--kernel linear, or ", err);
+    fenp_fail(err, FEN_MEMORY,
+              "the kernel tensor of %lld rows takes %s, --route low-rank %s%s: raise --memory, or "
+              "use fewer rows",
+              (long long)size->n, fenp_bytes_text(fenp_route_packed.bytes(size), packed),
+              fenp_bytes_text(fenp_route_low_rank.bytes(size), rank), room_text(size->room, has));
+    return NULL;
 }
 
 /* ---- which ------------------------------------------------------------------------------- */

@@ -365,11 +365,34 @@ class BadInput(Lp):
         self.no("--penalty", "lp:8/7", "--kernel", "tensor-exponential", "--route", "packed",
                 code=MEMORY, says=["packed", "--route low-rank"], commands=("fit",))
 
+    def test_little_memory(self):
+        """What is needed, what is allowed and what would do; a plan says it in its table."""
+        rows = ["a,b,c,y"] + [f"{math.sin(i):.5f},{math.cos(2 * i):.5f},{math.sin(i * i):.5f},{i % 7}"
+                              for i in range(200)]
+        self.data = self.write("some.csv", "\n".join(rows) + "\n")
+        tensor = [*LP, "--kernel", "tensor-polynomial", "--lambda", "0.01"]
+        for words in (LP, tensor):       # neither is about a tensor
+            error = self.run_tool("fit", self.data, *words, "--memory", "2M", code=MEMORY).err
+            self.assertIn("and 2 MB may be used: raise --memory, as", error)
+            self.assertNotIn("kernel tensor", error)
+        packed = [*tensor, "--route", "packed", "--memory", "100M"]     # C(203,4) numbers, and sums
+        self.no(*packed, code=MEMORY, commands=("fit",),
+                says=["raise --memory", "--route features (", "tensor of 200 rows takes 552 MB"])
+        ran = self.run_tool("plan", self.data, *packed, code=MEMORY)
+        self.assertRegex(ran.out, "Fits +NO")
+        found = self.run_tool("plan", self.data, *packed, "--json", code=MEMORY).json
+        self.assertFalse(found["fits"])
+        self.assertGreater(found["peak_bytes"], 552e6)
+        self.assertIn("--route features", found["advice"])
+        self.no(*LP, "--kernel", "tensor-exponential", "--memory", "14M", "--lambda", "0.01",
+                code=MEMORY, commands=("fit",),
+                says=["low-rank is the least", "the kernel tensor takes 552 MB"])
+
     def test_overflow(self):
         rows = ["a,b,y"] + [f"{i},{(i * i) % 11},{i % 5}" for i in range(20)]
         self.data = self.write("wide.csv", "\n".join(rows) + "\n")
         words = [*LP, "--kernel", "tensor-exponential", "--scale", "none", "--lambda", "0.1"]
-        self.no(*words, "--gamma", "1", code=DATA, commands=("fit", "select", "path"),
+        self.no(*words, "--gamma", "1", code=DATA, commands=("fit", "select", "path", "plan"),
                 says=["wide.csv", "rows 3, 4, 5 and 15 more", "--gamma", "--scale standard"])
         self.no(*words, "--gamma", "0.0018", code=DATA, commands=("fit",),
                 says=["row 20", "--gamma"])
@@ -377,6 +400,19 @@ class BadInput(Lp):
         words[words.index("none")] = "standard"
         self.no(*words, "--gamma", "1000", code=DATA, commands=("fit",),
                 says=["rows", "--gamma (auto is ", "--scale range"])
+
+    def test_overflow_of_linear_kernels(self):
+        for size in ("1e30", "1e80"):
+            rows = ["a,b,y"] + [f"{'-' if i % 3 else ''}{size},{i % 7},{i % 5}" for i in range(20)]
+            self.data = self.write("huge.csv", "\n".join(rows) + "\n")
+            for kernel in ("linear", "tensor-linear"):
+                self.no(*LP, "--kernel", kernel, "--scale", "none", "--lambda", "1", code=DATA,
+                        commands=("fit", "plan"),
+                        says=["huge.csv", kernel, "rows 1, 2, 3 and 17 more", "--scale standard"])
+        rows = ["a,b,y"] + [f"{i},{i % 7},{i % 5}" for i in range(20)]
+        self.data = self.write("wide.csv", "\n".join(rows) + "\n")   # 19^1001: its root does no harm
+        self.run_tool("fit", self.data, "--penalty", "lp:1.001", "--scale", "none", "--lambda", "1",
+                      "--quiet")
 
     def test_kernels(self):
         for kernel in ("gaussian", "polynomial", "laplace"):
