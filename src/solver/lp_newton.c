@@ -30,9 +30,10 @@
 #include "solver/lp.h"
 
 enum { STEPS = 200, PATIENCE = 40, HALVINGS = 50, TERM_VECTORS = 8, PASSES = 4 };
-static const double TO_THE_BOUNDARY = 0.995, ENOUGH = 1e-4, FUZZ = 1e-13, SAFE = 1e8;
+static const double TO_THE_BOUNDARY = 0.995, ENOUGH = 1e-4, FUZZ = 1e-13, BLUR = 1e-8, SAFE = 1e8;
 static const double GROWTH = 1.4; /* of |w|_p^(p-1) in a step: features near 0 have no curvature */
 static const double FAR = 10.0, LEAST_CAUTION = 1e-9; /* see enter */
+static const double TINY = 1e-6;                      /* steps that rounding errors leave */
 static const double FINAL = 1e-3;  /* of the goal: terms can then be moved to their ends */
 static const double BEHIND = 0.02; /* of the gap, that mu may be ahead of it: T is not linear */
 
@@ -202,11 +203,30 @@ static void place(state *s, double part)
     }
 }
 
+/* Slope of M along u - kept, here. */
+static double slope_here(const state *s)
+{
+    long double sum = 0.0L;
+    for (int64_t t = 0; t < s->e.count; t++)
+        sum -= (long double)descent(s, t, s->mu) * (s->e.u[t] - s->kept[t]);
+    return (double)sum;
+}
+
+/* Whether M has fallen enough by a step whose slope before it was along. Where T is a small
+ * difference of large sums M is known to few digits, and its slope tells: near the end a step
+ * leaves next to nothing of it. */
+static int has_fallen(const state *s, double before, double now, double along)
+{
+    const double size = fabs(before) + s->lp.value / s->lp.order;
+    if (along > FUZZ * size) return 0;
+    return now <= before + ENOUGH * along + FUZZ * size ||
+           (now <= before + BLUR * size && fabs(slope_here(s)) <= 0.5 * fabs(along));
+}
+
 /* Downhill along du: 0 if nothing is to be had there. The terms are left where it ends; down:
  * minus the slopes of M before. */
 static double descend(state *s, double start, double most)
 {
-    const double noise = FUZZ * (fabs(start) + s->lp.value / s->lp.order);
     const double largest = s->lp.value > 0.0 ? pow(GROWTH, s->lp.order) * s->lp.value : INFINITY;
     const size_t size = (size_t)s->e.count * sizeof(double);
     double part = fmin(1.0, most);
@@ -217,8 +237,8 @@ static double descend(state *s, double start, double most)
         for (int64_t t = 0; t < s->e.count; t++)
             along -= (long double)s->down[t] * (s->e.u[t] - s->kept[t]);
         const double now = merit_at(s, s->mu);
-        if (now <= start + ENOUGH * (double)along + noise && along <= noise && 0.0 <= s->lp.value &&
-            s->lp.value <= largest)
+        if (0.0 <= s->lp.value && s->lp.value <= largest &&
+            has_fallen(s, start, now, (double)along))
             return part;
     }
     memcpy(s->e.u, s->kept, size);
@@ -342,7 +362,7 @@ static fen_status run(state *s, double goal, const fenp_task *task, fen_error *e
         const double mine = lp->b;
         fenp_lp_judge(lp);
         lp->b = lp->q.bias ? mine : b;
-        waited = lp->gap < 0.999 * best ? 0 : waited + 1;
+        waited = lp->gap < 0.999 * best ? 0 : waited + (moved < TINY ? 10 : 1);
         best = fmin(best, lp->gap);
         if ((moved == 0.0 && !s->pairs) || waited > (best > goal ? PATIENCE : 2)) break;
     }
