@@ -240,6 +240,7 @@ static double descend(state *s, double start, double most)
         if (0.0 <= s->lp.value && s->lp.value <= largest &&
             has_fallen(s, start, now, (double)along))
             return part;
+        if (fabsl(along) < FUZZ * fabs(start)) break; /* shorter ones could not be told from 0 */
     }
     memcpy(s->e.u, s->kept, size);
     merit_at(s, s->mu);
