@@ -131,6 +131,16 @@ void fenp_list_lambdas(const fen_options *o, const fenp_output *outputs, const f
     fenp_lambdas_by_units(o, &u, wanted, power, lambdas);
 }
 
+double fenp_lambda_of_no_search(const fenp_sample *sample, const fen_options *o,
+                                const fenp_output *outputs, const fenp_kernel *kernel, double power)
+{
+    enum { POINTS = 3 };
+    double lambdas[FEN_VALUES_MAX];
+    const int lp = fenp_is_lp(kernel) && o->lambda.choice == FEN_AUTO;
+    fenp_list_lambdas(o, outputs, kernel, sample, lp ? POINTS : 1, power, lambdas);
+    return lambdas[lp ? POINTS / 2 : 0];
+}
+
 /* ---- units of scores ------------------------------------------------------------------ */
 
 int fenp_has_columns(const fenp_output *outputs, int64_t count)

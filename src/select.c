@@ -369,17 +369,6 @@ static fen_status search_best(const fenp_sample *sample, const fen_options *o,
     return status;
 }
 
-/* 1/n; but of penalty lp, where lambda has the unit of the target, the middle of the grid. */
-static double lambda_of_no_search(const fenp_sample *sample, const fen_options *o,
-                                  const fenp_output *outputs, const fenp_chosen *chosen)
-{
-    enum { POINTS = 3 };
-    double lambdas[FEN_VALUES_MAX];
-    const int lp = fenp_is_lp(&chosen->kernel) && o->lambda.choice == FEN_AUTO;
-    fenp_list_lambdas(o, outputs, &chosen->kernel, sample, lp ? POINTS : 1, chosen->power, lambdas);
-    return lambdas[lp ? POINTS / 2 : 0];
-}
-
 /* lambda, gamma and power of no search. */
 static fen_status take_rule(const fenp_sample *sample, const fen_options *o,
                             const fenp_output *outputs, fenp_chosen *chosen, fen_error *err)
@@ -392,7 +381,7 @@ static fen_status take_rule(const fenp_sample *sample, const fen_options *o,
     const fen_status status = fenp_list_gammas(o, chosen->kernel.table, sample, 1, gammas, err);
     if (status != FEN_OK) return status;
     chosen->kernel.par.gamma = gammas[0];
-    chosen->lambda = lambda_of_no_search(sample, o, outputs, chosen);
+    chosen->lambda = fenp_lambda_of_no_search(sample, o, outputs, &chosen->kernel, chosen->power);
     return FEN_OK;
 }
 

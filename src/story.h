@@ -170,6 +170,11 @@ void       fenp_list_lambdas(const fen_options *o, const fenp_output *outputs,
                              const fenp_kernel *kernel, const fenp_sample *all, int wanted,
                              double power, double *lambdas);
 
+/* 1/n; but of penalty lp, where lambda has the unit of the target, the middle of the grid. */
+double     fenp_lambda_of_no_search(const fenp_sample *sample, const fen_options *o,
+                                    const fenp_output *outputs, const fenp_kernel *kernel,
+                                    double power);
+
 /* The same without the rows. */
 typedef struct fenp_units {
     double weight_sum;             /* of all rows                                       */
