@@ -14,6 +14,7 @@
 #include "base/registry.h"
 #include "base/threads.h"
 #include "promise/calibrate.h"
+#include "story_lp.h"
 #include "streamed.h"
 
 /* ---- powers below 1 ---------------------------------------------------------------------- */
@@ -223,6 +224,17 @@ static fen_status keep_inputs(fen_model *m, fenp_sample *sample, fen_error *err)
 
 /* Of the time that a limit leaves, for the fit itself. */
 static const double FIT_SHARE = 0.2;
+static const double SLOWER = 3.0; /* than planned: others may use the machine, too */
+
+/* Besides, a form (lp) takes its time to open, once for the selection and once for the fit: where
+ * there is no time for both, there is no selection. */
+static double kept_for_fit(const fenp_strategy *plan, double left)
+{
+    const double share = FIT_SHARE * left;
+    if (!plan->solver->lp || left <= 0.0) return share;
+    const double opening = SLOWER * fenp_lp_opening(&plan->size) / fenp_measured_rate();
+    return 2.0 * opening + share > left ? left : opening + share;
+}
 
 static fen_status fit_settled(fenp_prep **prep, fenp_sample *sample, fenp_settled *settled,
                               const fenp_task *task, fen_model **out, fen_error *err)
@@ -241,7 +253,7 @@ static fen_status fit_settled(fenp_prep **prep, fenp_sample *sample, fenp_settle
     const double last = fenp_solving_flops(&plan, o, &size) / plan.flops; /* share of the end */
     fenp_task choosing = fenp_task_part(task, "selection", 0.0, 1.0 - last);
     if (plan.refits && choosing.deadline > 0.0) /* an iterative fit makes use of what is left */
-        choosing.deadline -= FIT_SHARE * (choosing.deadline - start);
+        choosing.deadline -= kept_for_fit(&plan, choosing.deadline - start);
     const fenp_task solving = fenp_task_part(task, "solving", 1.0 - last, 1.0);
     status = fenp_choose(sample, o, settled->output, kernel, &plan, &chosen, &choosing, err);
     if (status == FEN_OK) status = build(prep, sample, settled, &chosen, &m, err);

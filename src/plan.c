@@ -79,6 +79,7 @@ static fen_status plan_settled(const fenp_sample *sample, const fen_options *o, 
     plan.limit_bytes = fenp_memory_limit(o);
     plan.fits = plan.peak_bytes <= plan.limit_bytes;
     if (!plan.fits) fenp_advise(&s, &size, plan.limit_bytes, plan.advice, sizeof plan.advice);
+    if (plan.fits && s.solver->lp) plan.peak_bytes -= fenp_lp_spare(&s.size);
     plan.seconds = s.flops / fenp_measured_rate(); /* last: it takes memory */
     snprintf(plan.method, sizeof plan.method, "%s", s.solver->name);
     if (s.solver->lp)

@@ -21,6 +21,7 @@
 #include "solver/lp.h"
 #include "story_lp.h"
 
+static const double MOST_CERTIFIED = 1e12; /* flops: more are not spent on pairs */
 static const double LARGEST_VALUE = 1e100; /* of a kernel; linear ones: at q = 4 */
 enum { VECTORS = 64 };                     /* n long, of solvers and what drives them */
 
@@ -266,6 +267,33 @@ double fenp_lp_opening(const fenp_size *size)
     return route ? route->build(&form) : 0.0;
 }
 
+/* Multisets of k out of n. */
+static double multisets(int64_t n, int64_t k)
+{
+    double count = 1.0;
+    for (int64_t i = 1; i <= k; i++) count *= (double)(n + i - 1) / (double)i;
+    return count;
+}
+
+double fenp_lp_certify_flops(const fenp_size *size)
+{
+    const double n = (double)size->n, p = (double)size->p;
+    const double points = multisets(size->n, fenp_even_order(size->kernel.par.order) / 2);
+    const double pairs = 0.5 * points * points * (2.0 * p + 20.0);
+    if (size->kernel.table->linear) return 0.0;
+    return fmin(40.0 * n * (double)fenp_feature_count(&size->kernel, size->p),
+                fmin(pairs, MOST_CERTIFIED));
+}
+
+int64_t fenp_lp_spare(const fenp_size *size)
+{
+    const fenp_form_size form = form_size(size, size->room);
+    const fenp_route *route = fenp_find_route(size->route);
+    const int64_t usual = route->usual ? route->usual(&form) : -1;
+    const int64_t spare = usual >= 0 ? route->bytes(&form) - usual : 0;
+    return spare > 0 ? spare : 0;
+}
+
 /* "8", "4.4 million" */
 static void print_count(double count, char *out, size_t length)
 {
@@ -277,14 +305,6 @@ static void print_count(double count, char *out, size_t length)
         snprintf(out, length, "%d.%d%s", tenths / 10, tenths % 10, words[k]);
     else
         snprintf(out, length, "%.0f%s", count, words[k]);
-}
-
-/* Multisets of k out of n. */
-static double multisets(int64_t n, int64_t k)
-{
-    double count = 1.0;
-    for (int64_t i = 1; i <= k; i++) count *= (double)(n + i - 1) / (double)i;
-    return count;
 }
 
 void fenp_lp_why(const fenp_size *size, char *out, size_t length)

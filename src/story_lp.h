@@ -37,6 +37,10 @@ void       fenp_lp_advise(const fenp_size *size, int64_t rows, int64_t resident,
                           char *out, size_t length);
 /* Of the flops of a solver those that are done once for any number of solves. 0: not lp. */
 double     fenp_lp_opening(const fenp_size *size);
+/* Of the certificate: by all features, or by all pairs of products of q/2 rows. */
+double     fenp_lp_certify_flops(const fenp_size *size);
+/* Bytes that the worst case of a route takes beyond what is usual. */
+int64_t    fenp_lp_spare(const fenp_size *size);
 /* "features: 8 columns", "packed: 4.4 million distinct entries of the Gram tensor" */
 void       fenp_lp_why(const fenp_size *size, char *out, size_t length);
 #endif

@@ -248,8 +248,8 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
     s.bytes = fenp_solving_bytes(solver, &s.size);
     if (s.bytes >= 0) s.bytes += fenp_certify_bytes(size) + fenp_tangent_bytes(size);
     s.flops = fenp_solving_flops(&s, o, size);
-    if (!solver->lp || !kernel->linear) /* the certificate */
-        s.flops += 4.0 * (double)size->n * (double)size->n * (double)(size->p + 20);
+    s.flops += solver->lp ? fenp_lp_certify_flops(size)
+                          : 4.0 * (double)size->n * (double)size->n * (double)(size->p + 20);
     s.rows = size->n;
     if (s.bytes < 0)
         return fenp_fail(err, FEN_MEMORY, "%lld rows are too many for --engine %s",
@@ -301,8 +301,8 @@ fen_status fenp_memory_fits(const fen_options *o, int64_t bytes, const char *adv
     const int64_t limit = fenp_memory_limit(o), resident = fenp_memory_resident();
     if (bytes >= 0 && bytes <= limit - resident) return FEN_OK;
     return fenp_fail(err, FEN_MEMORY, "this fit needs %lld MB and %lld MB may be used: %s",
-                     (long long)((resident + bytes + 999999) / 1000000), (long long)(limit / 1000000),
-                     advice);
+                     (long long)((resident + bytes + 999999) / 1000000),
+                     (long long)(limit / 1000000), advice);
 }
 
 fen_status fenp_strategy_fits(const fenp_strategy *s, const fen_options *o, const fenp_size *size,

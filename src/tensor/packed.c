@@ -18,8 +18,8 @@
 #include "tensor/pivots.h"
 
 enum { COLUMNS = 24 }; /* k at a time */
-/* What a number from memory and a map cost, in flops of a matrix product. */
-static const double READING = 16.0, MAPPING = 40.0;
+/* What a number from memory, and a map into fresh memory cost, in flops of a matrix product. */
+static const double READING = 30.0, MAPPING = 400.0;
 
 static inline int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 

@@ -12,7 +12,7 @@
 
 static const double AT_LEAST = 1e8; /* flops that are nothing: exact forms are better then */
 static const double SOLVE = 15.0;
-static const double APPROXIMATE = 4.0;
+static const double APPROXIMATE = 2.0;
 static const double CLOSE = 1e-9; /* relative: p is written with few digits */
 static const double HIGHEST = 1024.0;
 
