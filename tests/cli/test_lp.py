@@ -384,6 +384,9 @@ class BadInput(Lp):
         self.assertFalse(found["fits"])
         self.assertGreater(found["peak_bytes"], 552e6)
         self.assertIn("--route features", found["advice"])
+        found = self.run_tool("plan", self.data, *tensor, "--json").json
+        self.assertRegex(found["why"], r"^features: 6 columns; packed would take [\d.e-]+ s and "
+                                       r"\d+ MB; low-rank [\d.e-]+ s and [\d.]+ MB$")
         self.no(*LP, "--kernel", "tensor-exponential", "--memory", "14M", "--lambda", "0.01",
                 code=MEMORY, commands=("fit",),
                 says=["low-rank is the least", "the kernel tensor takes 552 MB"])

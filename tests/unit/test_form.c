@@ -717,6 +717,7 @@ static void test_refusals(void **state)
     refused("low-rank", size_of("linear", 5.0, 10, 3, 0), FEN_BAD_CALL, "q is 5",
             "--route features");
     refused("auto", size_of("linear", 3.0, 600, 10, 1000), FEN_MEMORY, "features", "kB");
+    refused("auto", size_of("linear", 4.0, 600, 10, 1000), FEN_MEMORY, "--route features", "kB");
 }
 
 /* At most a twentieth of n^4 numbers, sums included. */
