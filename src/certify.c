@@ -167,8 +167,9 @@ double fenp_claim_digits(const fenp_claim *c)
  * anything, and there is no bound. */
 void fenp_certificate_close(fen_certificate *c, double unit, double tolerance, int drowned)
 {
-    if (c->dual > c->primal) /* by rounding alone: a smaller bound is one too */
-        c->dual = c->dual < c->primal + 1e-9 * unit ? c->primal : -INFINITY;
+    /* above it by rounding alone: a smaller bound is one too, and by as much it may be wrong */
+    if (c->dual > c->primal)
+        c->dual = c->dual < c->primal + 1e-9 * unit ? c->primal : 2.0 * c->primal - c->dual;
     c->gap = c->primal - c->dual;
     c->relative_gap = unit > 0.0 && c->gap < INFINITY ? c->gap / unit : c->gap;
     const int proved = fabs(c->relative_gap) <= tolerance;
