@@ -3,6 +3,7 @@
 Data sets are cut to the first rows, so that every test takes a second or two."""
 import math
 import os
+import re
 import sys
 import unittest
 
@@ -375,6 +376,7 @@ class BadInput(Lp):
             error = self.run_tool("fit", self.data, *words, "--memory", "2M", code=MEMORY).err
             self.assertIn("and 2 MB may be used: raise --memory, as", error)
             self.assertNotIn("kernel tensor", error)
+        taken = float(re.search(r"as ([\d.]+) MB are taken", error).group(1))
         packed = [*tensor, "--route", "packed", "--memory", "100M"]     # C(203,4) numbers, and sums
         self.no(*packed, code=MEMORY, commands=("fit",),
                 says=["raise --memory", "--route features (", "tensor of 200 rows takes 552 MB"])
@@ -387,8 +389,8 @@ class BadInput(Lp):
         found = self.run_tool("plan", self.data, *tensor, "--json").json
         self.assertRegex(found["why"], r"^features: 6 columns; packed would take [\d.e-]+ s and "
                                        r"\d+ MB; low-rank [\d.e-]+ s and [\d.]+ MB$")
-        self.no(*LP, "--kernel", "tensor-exponential", "--memory", "14M", "--lambda", "0.01",
-                code=MEMORY, commands=("fit",),
+        self.no(*LP, "--kernel", "tensor-exponential", "--memory", f"{int(taken) + 3}M",
+                "--lambda", "0.01", code=MEMORY, commands=("fit",),
                 says=["low-rank is the least", "the kernel tensor takes 552 MB"])
 
     def test_overflow(self):
