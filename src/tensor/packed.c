@@ -89,12 +89,26 @@ static void tile_values(const fenp_kernel *kernel, fen_view x, const tile *t, in
         kernel->table->map(t->values + k * rest + k, rest - k, &kernel->par);
 }
 
+/* What the sums take for orders / (q(q-1)/2 (orders of k, l)) of entries with the prefix: its own
+ * orders where k, l > j, and less for j once more, or twice. first: the column of k = j. */
+static void weigh(int64_t rows, int64_t h, const int64_t *member, double *first)
+{
+    const double orders = fenp_multiset_orders(h, member);
+    int64_t equal = 1;
+    while (equal < h && member[h - 1 - equal] == member[h - 1]) equal++;
+    for (int64_t i = 0; i < rows * (rows + 1) / 2; i++)
+        first[i] *= i < rows ? orders / (double)(equal + 1) : orders;
+    first[0] *= 2.0 / (double)(equal + 2);
+}
+
 /* The triangle of one prefix; where it ends. */
 static double *fill_prefix(const fenp_kernel *kernel, fen_view x, int64_t h, const int64_t *member,
                            const tile *t, double *entry)
 {
+    const int64_t j = h ? member[h - 1] : 0;
+    double *first = entry;
     fenp_point_of(x, h, member, t->point);
-    for (int64_t k = h ? member[h - 1] : 0; k < x.rows; k += COLUMNS) {
+    for (int64_t k = j; k < x.rows; k += COLUMNS) {
         const int64_t count = min_of(COLUMNS, x.rows - k), rest = x.rows - k;
         tile_values(kernel, x, t, k, count);
         for (int64_t c = 0; c < count; c++) {
@@ -102,6 +116,7 @@ static double *fill_prefix(const fenp_kernel *kernel, fen_view x, int64_t h, con
             entry += rest - c;
         }
     }
+    if (h) weigh(x.rows - j, h, member, first);
     return entry;
 }
 

@@ -2,7 +2,8 @@
  *
  * Entries K_i1..iq of i1 <= ... <= iq in the order of fenp_multisets. Those with the same first
  * q - 2 members (a prefix that ends in j; j = 0 at q = 2) follow each other as the lower triangle
- * of a symmetric matrix of rows j .. n-1, column by column. */
+ * of a symmetric matrix of rows j .. n-1, column by column: each times what packed_sums.c says, so
+ * that the sums need not know which members are equal. */
 #ifndef FENP_TENSOR_PACKED_H
 #define FENP_TENSOR_PACKED_H
 #include <stdint.h>

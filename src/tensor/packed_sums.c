@@ -2,25 +2,21 @@
  *
  *     om_i = sum K_i.. a..,   B_ij = sum K_ij.. a..   over tuples of q-1 and of q-2 indices
  *
- * Method: the derivative of T(a) = sum over multisets of orders K a_i1 ... a_iq, slot by slot,
- *   prefix by prefix (q - 2 members, the last is j, P the product of their a, P_t that without
- *   slot t, m the orders of the prefix). The entries with k, l > j are a symmetric matrix S
- *   and orders = q(q-1)/2 m (orders of k, l): with y = Sa, s = a'y
- *     om_l += (q-1) m P y_l,   om_it += (q-1)/2 m P_t s,
- *     B_kl += m P S_kl,        B_l,it += m P_t y_l,       B_it,iu += m/2 P_tu s (t < u).
- *   The entries with k = j are a row K_l with a prefix of q - 1, orders = q m' but for l = j,
- *   where they are q m'/(e+1), e: how often j stands in the prefix; with K_j so divided
- *     om_l += m' P' K_l,       om_it += m' P'_t K'a,
- *     B_l,it += g P'_t K_l,    B_it,iu += g P'_tu K'a,    g = m'/(q-1).
- *   On the diagonal of B both orders of a pair of slots count. S has the shape of the end of a
- *   packed n x n triangle: sums of m P S over the prefixes and products with a'a are taken over
- *   all of its entries as one long vector, and y of om from the sum at the end. Orders go along
- *   from prefix to prefix. Slices have sums of their own, which are added in order: the same bits
- *   for any number of threads. The loops are plain C, compiled for three instruction sets as in
- *   kernel/distance.c.
+ * Method: the derivatives of T(a) = sum over multisets of orders K a_i1 ... a_iq, prefix by prefix
+ *   (q - 2 members, the last is j, P the product of their a, P_t that without slot t). Entries
+ *   are stored times orders / (q(q-1)/2 (orders of k, l)), so that those of a prefix are a
+ *   symmetric matrix S of rows k, l >= j in T = q(q-1)/2 sum P a'Sa: with y = Sa, s = a'y
+ *     om_l += (q-1) P y_l,   om_it += (q-1)/2 P_t s,
+ *     B_kl += P S_kl,        B_l,it += P_t y_l,        B_it,iu += P_tu s/2 (t < u),
+ *   on the diagonal of B both orders of two slots, and of l and a slot. S has the shape of the end
+ *   of a packed n x n triangle: sums of P S over the prefixes and products with a'a are taken over
+ *   all of its entries as one long vector, four prefixes at a time so that these sums and
+ *   products are not read and written for each, and y of om from the sum at the end. Slices have
+ *   sums of their own, which are added in order: the same bits for any number of threads. The
+ *   loops are plain C, compiled for three instruction sets as in kernel/distance.c.
  * Special cases: prefixes with two factors 0 (of B: three) add nothing and are not read.
  * Accuracy: that of sums of so many terms.
- * Cost: 4 flops for each entry, of B 6: as fast as memory delivers them once. */
+ * Cost: 4 flops for each entry, of B 6: as fast as the cache or the memory delivers them once. */
 #include <omp.h>
 #include <string.h>
 #include "tensor/packed.h"
@@ -28,7 +24,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { SLICES = 16, FEW = 1 << 14 };
+enum { SLICES = 16, FEW = 1 << 14, AT_ONCE = 4 };
 
 /* ---- loops ------------------------------------------------------------------------------- */
 
@@ -113,6 +109,31 @@ INLINE double both(const double *v, int64_t count, const double *a, double facto
     return sum;
 }
 
+/* The same of four, whose sums go to dot. */
+INLINE void four(const double *const v[AT_ONCE], int64_t count, const double *a,
+                 const double factor[AT_ONCE], double *out, double dot[AT_ONCE])
+{
+    const double *v0 = v[0], *v1 = v[1], *v2 = v[2], *v3 = v[3];
+    const double f0 = factor[0], f1 = factor[1], f2 = factor[2], f3 = factor[3];
+    vector s0 = { 0.0 }, s1 = { 0.0 }, s2 = { 0.0 }, s3 = { 0.0 };
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        const vector at = LOAD(a + i), e0 = LOAD(v0 + i), e1 = LOAD(v1 + i), e2 = LOAD(v2 + i),
+                     e3 = LOAD(v3 + i);
+        s0 += e0 * at;
+        s1 += e1 * at;
+        s2 += e2 * at;
+        s3 += e3 * at;
+        STORE(out + i, LOAD(out + i) + ((f0 * e0 + f1 * e1) + (f2 * e2 + f3 * e3)));
+    }
+    dot[0] = SUM(s0), dot[1] = SUM(s1), dot[2] = SUM(s2), dot[3] = SUM(s3);
+    for (; i < count; i++) {
+        dot[0] += v0[i] * a[i], dot[1] += v1[i] * a[i];
+        dot[2] += v2[i] * a[i], dot[3] += v3[i] * a[i];
+        out[i] += (f0 * v0[i] + f1 * v1[i]) + (f2 * v2[i] + f3 * v3[i]);
+    }
+}
+
 INLINE void add(const double *v, int64_t count, double factor, double *restrict out)
 {
 #pragma omp simd
@@ -122,24 +143,31 @@ INLINE void add(const double *v, int64_t count, double factor, double *restrict 
 typedef struct loops {
     void (*times)(const double *s, int64_t rows, const double *a, double *y);
     double (*both)(const double *v, int64_t count, const double *a, double factor, double *out);
+    void (*four)(const double *const v[AT_ONCE], int64_t count, const double *a,
+                 const double factor[AT_ONCE], double *out, double dot[AT_ONCE]);
     void (*add)(const double *v, int64_t count, double factor, double *out);
 } loops;
 
-#define VERSION(name, target)                                                                  \
-    target static void times_##name(const double *s, int64_t rows, const double *a, double *y) \
-    {                                                                                          \
-        times(s, rows, a, y);                                                                  \
-    }                                                                                          \
-    target static double both_##name(const double *v, int64_t count, const double *a,          \
-                                     double factor, double *out)                               \
-    {                                                                                          \
-        return both(v, count, a, factor, out);                                                 \
-    }                                                                                          \
-    target static void add_##name(const double *v, int64_t count, double factor, double *out)  \
-    {                                                                                          \
-        add(v, count, factor, out);                                                            \
-    }                                                                                          \
-    static const loops loops_##name = { times_##name, both_##name, add_##name };
+#define VERSION(name, target)                                                                      \
+    target static void times_##name(const double *s, int64_t rows, const double *a, double *y)     \
+    {                                                                                              \
+        times(s, rows, a, y);                                                                      \
+    }                                                                                              \
+    target static double both_##name(const double *v, int64_t count, const double *a,              \
+                                     double factor, double *out)                                   \
+    {                                                                                              \
+        return both(v, count, a, factor, out);                                                     \
+    }                                                                                              \
+    target static void four_##name(const double *const v[AT_ONCE], int64_t count, const double *a, \
+                                   const double factor[AT_ONCE], double *out, double dot[AT_ONCE]) \
+    {                                                                                              \
+        four(v, count, a, factor, out, dot);                                                       \
+    }                                                                                              \
+    target static void add_##name(const double *v, int64_t count, double factor, double *out)      \
+    {                                                                                              \
+        add(v, count, factor, out);                                                                \
+    }                                                                                              \
+    static const loops loops_##name = { times_##name, both_##name, four_##name, add_##name };
 
 VERSION(plain, )
 #if defined(__x86_64__)
@@ -163,16 +191,14 @@ typedef struct walk {
     const fenp_tensor *t;
     const loops *loop;
     const double *a;
-    int64_t *member;         /* q: those of the prefix, and one more                       */
-    double *orders;          /* q: of the first 1, 2, ... members                         */
-    int64_t equal;           /* how many at the end are j                                 */
-    double *before;          /* q: products of a over the slots before, after,            */
+    int64_t *member;         /* q - 2: those of the prefix                         */
+    double *before;          /* q: products of a over the slots before, after,     */
     double *after, *without; /* and but for one slot                               */
-    double *y, *sums;        /* n                                                         */
-    double *square;          /* packed triangle                                           */
+    double *y, *sums;        /* n                                                  */
+    double *square;          /* packed triangle                                    */
 } walk;
 
-int64_t fenp_tensor_work(int64_t n, int64_t q) { return 5 * q + 2 * n; }
+int64_t fenp_tensor_work(int64_t n, int64_t q) { return 4 * q + 2 * n; }
 
 int64_t fenp_tensor_slices(int64_t q, int64_t entries)
 {
@@ -200,8 +226,7 @@ static walk walk_at(const fenp_tensor *t, const loops *loop, const double *a, in
 {
     double *work = t->work + slice * t->work_size;
     walk w = { .t = t, .loop = loop, .a = a, .member = (int64_t *)(void *)work };
-    w.orders = work + t->q;
-    w.before = w.orders + t->q;
+    w.before = work + t->q;
     w.after = w.before + t->q;
     w.without = w.after + t->q;
     w.y = w.without + t->q;
@@ -211,40 +236,14 @@ static walk walk_at(const fenp_tensor *t, const loops *loop, const double *a, in
     return w;
 }
 
-/* Orders of the prefix from slot `from` on, which begins a run of equal members. */
-static void count_orders(walk *w, int64_t from)
-{
-    for (int64_t s = from; s < w->t->q - 2; s++) {
-        w->equal = s > from && w->member[s] == w->member[s - 1] ? w->equal + 1 : 1;
-        w->orders[s] = (s ? w->orders[s - 1] : 1.0) * (double)(s + 1) / (double)w->equal;
-    }
-}
+/* Where column j of a packed n x n triangle begins, and what has the shape of a prefix's S. */
+static int64_t tail(const walk *w, int64_t j) { return triangle(w->t->n) - triangle(w->t->n - j); }
 
-/* The next prefix: what changes is a run of equal members at its end, mostly of one. */
-static void next_prefix(walk *w)
+static int zeros_among(const walk *w, int64_t slots)
 {
-    int64_t from = w->t->q - 3;
-    if (!fenp_multiset_next(w->t->n, w->t->q - 2, w->member)) return;
-    while (from > 0 && w->member[from - 1] == w->member[from]) from--;
-    count_orders(w, from);
-}
-
-typedef void prefix_function(const walk *w, const double *block);
-
-/* All prefixes of a slice but those with `zeros` factors 0 or more. */
-static void each_prefix(walk *w, int64_t slice, int zeros, prefix_function *visit)
-{
-    const fenp_tensor *t = w->t;
-    const int64_t h = t->q - 2;
-    const double *block = t->entry + t->offset[slice], *end = t->entry + t->offset[slice + 1];
-    count_orders(w, 0);
-    while (block < end) {
-        int found = 0;
-        for (int64_t s = 0; s < h; s++) found += w->a[w->member[s]] == 0.0;
-        if (found < zeros) visit(w, block);
-        block += triangle(t->n - w->member[h - 1]);
-        next_prefix(w);
-    }
+    int found = 0;
+    for (int64_t s = 0; s < slots; s++) found += w->a[w->member[s]] == 0.0;
+    return found;
 }
 
 /* Products without one slot, and the whole one. */
@@ -263,32 +262,78 @@ static double products(const walk *w, int64_t slots)
     return before;
 }
 
-/* The prefix of q - 1 that ends in j once more: orders, and what its entry K_j is divided by. */
-static double repeat_last(const walk *w, double *divisor)
-{
-    const int64_t h = w->t->q - 2;
-    w->member[h] = w->member[h - 1];
-    *divisor = (double)(w->equal + 2);
-    return w->orders[h - 1] * (double)(h + 1) / (double)(w->equal + 1);
-}
-
 /* ---- all indices but one ------------------------------------------------------------------ */
 
-static void scores_prefix(const walk *w, const double *block)
+/* Prefixes with the same members but for the last: some that wait to be read together. */
+typedef struct run {
+    double head; /* product of a over the members that they share */
+    double sum;  /* of a_j s                                      */
+    int count;
+    int64_t last[AT_ONCE];        /* their j, ascending                            */
+    const double *block[AT_ONCE]; /* and entries                                   */
+} run;
+
+/* s of one is there. */
+static void add_one(const walk *w, run *r, int64_t j, double s)
 {
-    const int64_t q = w->t->q, h = q - 2, j = w->member[h - 1], rows = w->t->n - j - 1;
-    const double *a = w->a, *above = a + j + 1, whole = products(w, h);
-    const double orders = (double)(q - 1) * w->orders[h - 1];
-    const int64_t tail = triangle(w->t->n) - triangle(rows);
-    const double s = w->loop->both(block + rows + 1, triangle(rows), w->t->pairs + tail,
-                                   orders * whole, w->square + tail);
-    double divisor;
-    const double row = repeat_last(w, &divisor), first = block[0] / divisor;
-    const double rest = w->loop->both(block + 1, rows, above, row * whole * a[j], w->sums + j + 1);
-    const double dot = rest + first * a[j];
-    for (int64_t t = 0; t < h; t++)
-        w->sums[w->member[t]] += w->without[t] * (0.5 * orders * s + row * a[j] * dot);
-    w->sums[j] += row * whole * (dot + a[j] * first);
+    w->sums[j] += r->head * s;
+    r->sum += w->a[j] * s;
+}
+
+/* The part of S that all have is read at once, what comes before it one by one. */
+static void add_four(const walk *w, run *r)
+{
+    const int64_t n = w->t->n, common = triangle(n - r->last[AT_ONCE - 1]);
+    double s[AT_ONCE], factor[AT_ONCE], dot[AT_ONCE];
+    const double *rest[AT_ONCE];
+    for (int g = 0; g < AT_ONCE; g++) {
+        const int64_t j = r->last[g], from = tail(w, j), own = triangle(n - j) - common;
+        factor[g] = r->head * w->a[j];
+        rest[g] = r->block[g] + own;
+        s[g] = w->loop->both(r->block[g], own, w->t->pairs + from, factor[g], w->square + from);
+    }
+    const int64_t from = triangle(n) - common;
+    w->loop->four(rest, common, w->t->pairs + from, factor, w->square + from, dot);
+    for (int g = 0; g < AT_ONCE; g++) add_one(w, r, r->last[g], s[g] + dot[g]);
+    r->count = 0;
+}
+
+static void add_rest(const walk *w, run *r)
+{
+    for (int g = 0; g < r->count; g++) {
+        const int64_t j = r->last[g], from = tail(w, j);
+        add_one(w, r, j,
+                w->loop->both(r->block[g], triangle(w->t->n - j), w->t->pairs + from,
+                              r->head * w->a[j], w->square + from));
+    }
+}
+
+/* From the prefix of w to the last that differs in j alone, or to the end; where that is. */
+static const double *scores_run(walk *w, const double *block, const double *end)
+{
+    const int64_t n = w->t->n, h = w->t->q - 2;
+    const int zeros = zeros_among(w, h - 1);
+    run r = { .head = products(w, h - 1) };
+    for (int64_t j = w->member[h - 1]; j < n && block < end; block += triangle(n - j), j++) {
+        if (zeros + (w->a[j] == 0.0) >= 2) continue;
+        r.last[r.count] = j, r.block[r.count++] = block;
+        if (r.count == AT_ONCE) add_four(w, &r);
+    }
+    add_rest(w, &r);
+    for (int64_t t = 0; t < h - 1; t++) w->sums[w->member[t]] += w->without[t] * r.sum;
+    w->member[h - 1] = n - 1;
+    fenp_multiset_next(n, h, w->member);
+    return block;
+}
+
+static void scores_slice(walk *w, int64_t slice)
+{
+    const fenp_tensor *t = w->t;
+    const double *block = t->entry + t->offset[slice], *end = t->entry + t->offset[slice + 1];
+    memset(w->sums, 0, (size_t)t->n * sizeof *w->sums);
+    memset(w->square, 0, (size_t)triangle(t->n) * sizeof *w->square);
+    while (block < end) block = scores_run(w, block, end);
+    w->loop->times(w->square, t->n, w->a, w->y);
 }
 
 /* What a'Sa is the product of S with, as S is packed. */
@@ -312,23 +357,20 @@ void fenp_tensor_scores(const fenp_tensor *t, const double *a, double *om)
 #pragma omp parallel for schedule(dynamic) if (t->slices > 1)
     for (int64_t k = 0; k < t->slices; k++) {
         walk w = walk_at(t, loop, a, k);
-        memset(w.sums, 0, (size_t)t->n * sizeof *w.sums);
-        memset(w.square, 0, (size_t)triangle(t->n) * sizeof *w.square);
-        each_prefix(&w, k, 2, scores_prefix);
-        loop->times(w.square, t->n, a, w.y);
+        scores_slice(&w, k);
     }
     memset(om, 0, (size_t)t->n * sizeof *om);
     for (int64_t k = 0; k < t->slices; k++) {
         const walk w = walk_at(t, loop, a, k);
-        loop->add(w.sums, t->n, 1.0, om);
-        loop->add(w.y, t->n, 1.0, om);
+        loop->add(w.sums, t->n, 0.5 * (double)(t->q - 1), om);
+        loop->add(w.y, t->n, (double)(t->q - 1), om);
     }
 }
 
 /* ---- all but two -------------------------------------------------------------------------- */
 
 /* Column i of the packed triangle, to be indexed by the row. */
-static double *column(const walk *w, int64_t i) { return w->square + i * w->t->n - triangle(i); }
+static double *column(const walk *w, int64_t i) { return w->square + tail(w, i) - i; }
 
 /* Both of two indices are slots of the prefix. */
 static void add_pairs(const walk *w, int64_t slots, double factor)
@@ -344,37 +386,33 @@ static void add_pairs(const walk *w, int64_t slots, double factor)
     }
 }
 
-static void curvature_row(const walk *w, const double *block, int64_t rows)
-{
-    const int64_t q = w->t->q, slots = q - 1, j = w->member[q - 3];
-    const double *a = w->a;
-    double divisor;
-    const double g = repeat_last(w, &divisor) / (double)(q - 1), first = block[0] / divisor;
-    double dot = first * a[j];
-    products(w, slots);
-    for (int64_t i = 0; i < rows; i++) dot += block[1 + i] * a[j + 1 + i];
-    for (int64_t t = 0; t < slots; t++) {
-        const int64_t i = w->member[t];
-        const double factor = g * w->without[t];
-        w->loop->add(block + 1, rows, factor, column(w, i) + j + 1);
-        column(w, i)[j] += (i == j ? 2.0 : 1.0) * factor * first;
-    }
-    add_pairs(w, slots, g * dot);
-}
-
 static void curvature_prefix(const walk *w, const double *block)
 {
-    const int64_t h = w->t->q - 2, j = w->member[h - 1], rows = w->t->n - j - 1;
-    const double *s = block + rows + 1, *above = w->a + j + 1, whole = products(w, h);
-    const double orders = w->orders[h - 1];
+    const int64_t h = w->t->q - 2, j = w->member[h - 1], rows = w->t->n - j;
+    const double whole = products(w, h), *a = w->a + j;
     double sum = 0.0;
-    w->loop->times(s, rows, above, w->y);
-    for (int64_t i = 0; i < rows; i++) sum += above[i] * w->y[i];
-    if (rows) w->loop->add(s, triangle(rows), orders * whole, column(w, j + 1) + j + 1);
-    for (int64_t t = 0; t < h; t++)
-        w->loop->add(w->y, rows, orders * w->without[t], column(w, w->member[t]) + j + 1);
-    add_pairs(w, h, 0.5 * orders * sum);
-    curvature_row(w, block, rows);
+    w->loop->times(block, rows, a, w->y);
+    for (int64_t i = 0; i < rows; i++) sum += a[i] * w->y[i];
+    w->loop->add(block, triangle(rows), whole, w->square + tail(w, j));
+    for (int64_t t = 0; t < h; t++) {
+        double *to = column(w, w->member[t]) + j;
+        w->loop->add(w->y, rows, w->without[t], to);
+        if (w->member[t] == j) to[0] += w->without[t] * w->y[0];
+    }
+    add_pairs(w, h, 0.5 * sum);
+}
+
+static void curvature_slice(walk *w, int64_t slice)
+{
+    const fenp_tensor *t = w->t;
+    const int64_t h = t->q - 2;
+    const double *block = t->entry + t->offset[slice], *end = t->entry + t->offset[slice + 1];
+    memset(w->square, 0, (size_t)triangle(t->n) * sizeof *w->square);
+    while (block < end) {
+        if (zeros_among(w, h) < 3) curvature_prefix(w, block);
+        block += triangle(t->n - w->member[h - 1]);
+        fenp_multiset_next(t->n, h, w->member);
+    }
 }
 
 void fenp_tensor_curvature(const fenp_tensor *t, const double *a, double *b)
@@ -389,8 +427,7 @@ void fenp_tensor_curvature(const fenp_tensor *t, const double *a, double *b)
 #pragma omp parallel for schedule(dynamic) if (t->slices > 1)
     for (int64_t k = 0; k < t->slices; k++) {
         walk w = walk_at(t, loop, a, k);
-        memset(w.square, 0, (size_t)size * sizeof *w.square);
-        each_prefix(&w, k, 3, curvature_prefix);
+        curvature_slice(&w, k);
     }
     for (int64_t k = 1; k < t->slices; k++) loop->add(t->square + k * size, size, 1.0, t->square);
     for (int64_t j = 0; j < n; j++)
