@@ -25,7 +25,7 @@
 
 enum {
     ROWS = 256,
-    COLUMNS = 32,
+    COLUMNS = 128,
     AHEAD = 16,              /* rows, or entries, that are fetched before their turn  */
     LINE = 8,                /* a cache line                                      */
     TILES_MAX = 1 << 13,     /* columns of tiles that wait to be merged           */

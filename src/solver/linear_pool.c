@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/linalg.h"
+#include "base/syrk.h"
 
 enum { FIRST_ROOM = 64 };
 
@@ -263,9 +263,14 @@ static void multiply_plain(fenp_linear_state *s)
 {
     const fenp_design *x = s->q.x;
     fenp_pool *p = &s->pool;
-    cblas_dsyrk(CblasColMajor, CblasUpper, x->by_rows ? CblasNoTrans : CblasTrans, (int)x->p,
-                (int)x->n, 2.0 * s->q.w[0], x->by_rows ? x->by_rows : x->dense,
-                (int)(x->by_rows ? x->p : x->n), 0.0, p->h, (int)p->ld);
+    fenp_syrk_run(&(fenp_syrk){ .n = x->n,
+                                .p = x->p,
+                                .alpha = 2.0 * s->q.w[0],
+                                .x = x->by_rows ? x->by_rows : x->dense,
+                                .ldx = x->by_rows ? x->p : x->n,
+                                .by_rows = x->by_rows != NULL,
+                                .c = p->h,
+                                .ldc = p->ld });
     for (int64_t j = 0; j < x->p; j++)
         for (int64_t i = 0; i <= j; i++)
             set_pair(s, i, j, p->h[j * p->ld + i] - 2.0 * s->weight_sum * p->mean[i] * p->mean[j]);

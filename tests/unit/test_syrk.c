@@ -1,0 +1,97 @@
+/* test_syrk.c -- Gram matrices of tall matrices: sums by definition, one triangle, any threads */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/syrk.h"
+#include "base/threads.h"
+
+enum { PAD = 3 }; /* of rows or columns, and of C */
+static const double UNTOUCHED = -77.0;
+
+/* Sizes around those that are shared out: enough rows and one too few. */
+static const int SIZES[][2] = { { 1, 1 },     { 300, 3 },   { 5, 40 },
+                                { 1023, 64 }, { 1024, 64 }, { 4001, 33 } };
+
+static double cell(int64_t i, int64_t j) { return sin((double)(i * 7 + j * j * 3 + 1)); }
+
+static double sum_of(int64_t n, int64_t a, int64_t b)
+{
+    long double sum = 0.0L;
+    for (int64_t i = 0; i < n; i++) sum += (long double)cell(i, a) * cell(i, b);
+    return (double)sum;
+}
+
+static double *table(int64_t n, int64_t p, int by_rows)
+{
+    double *x = calloc((size_t)((n + PAD) * (p + PAD)), sizeof *x);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < p; j++)
+            x[by_rows ? i * (p + PAD) + j : j * (n + PAD) + i] = cell(i, j);
+    return x;
+}
+
+static double *product(int64_t n, int64_t p, int by_rows, int lower)
+{
+    double *x = table(n, p, by_rows), *c = malloc((size_t)(p * (p + PAD)) * sizeof *c);
+    for (int64_t k = 0; k < p * (p + PAD); k++) c[k] = UNTOUCHED;
+    fenp_syrk_run(&(fenp_syrk){ .n = n,
+                                .p = p,
+                                .alpha = 0.5,
+                                .x = x,
+                                .ldx = PAD + (by_rows ? p : n),
+                                .by_rows = by_rows,
+                                .lower = lower,
+                                .c = c,
+                                .ldc = p + PAD });
+    free(x);
+    return c;
+}
+
+static void check(int64_t n, int64_t p, int by_rows, int lower)
+{
+    double *c = product(n, p, by_rows, lower);
+    for (int64_t b = 0; b < p; b++)
+        for (int64_t a = 0; a < p + PAD; a++) {
+            const double got = c[b * (p + PAD) + a];
+            if (a < p && (lower ? a >= b : a <= b)) /* n roundings of numbers up to 1, at most */
+                assert_true(fabs(got - 0.5 * sum_of(n, a, b)) <= 2e-16 * (double)n);
+            else
+                assert_true(got == UNTOUCHED);
+        }
+    free(c);
+}
+
+static void products_are_sums_over_rows(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof SIZES / sizeof *SIZES; k++)
+        for (int how = 0; how < 4; how++) check(SIZES[k][0], SIZES[k][1], how & 1, how >> 1);
+}
+
+static void threads_change_no_bit(void **state)
+{
+    (void)state;
+    const size_t bytes = (size_t)(40 * (40 + PAD)) * sizeof(double);
+    double *of[2];
+    for (int t = 0; t < 2; t++) {
+        const fenp_threads before = fenp_threads_enter(t == 0 ? 1 : 3);
+        of[t] = product(3001, 40, 1, 1);
+        fenp_threads_leave(before);
+    }
+    assert_memory_equal(of[0], of[1], bytes);
+    free(of[0]), free(of[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_sums_over_rows),
+        cmocka_unit_test(threads_change_no_bit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
