@@ -28,6 +28,7 @@ enum {
     COLUMNS = 128,
     AHEAD = 16,              /* rows, or entries, that are fetched before their turn  */
     LINE = 8,                /* a cache line                                      */
+    WIDE = 16,               /* columns that go together through a cached tile    */
     TILES_MAX = 1 << 13,     /* columns of tiles that wait to be merged           */
     EXPONENT_MAX = 1000,     /* 2^1000 and its reciprocal are doubles             */
     PARALLEL_CELLS = 1 << 15 /* below this, starting threads costs more           */
@@ -71,8 +72,10 @@ static int exponent_of(double size)
                                      : exponent;
 }
 
-/* One row of a tile in each of the three passes. Comparisons with a gap are false, and what
- * is computed from a gap is one: written like this, compilers need no branch for it. */
+/* The first pass goes row by row, as memory does; the others find the tile in the cache and go
+ * column by column, WIDE of them at a time (a constant after inlining: their sums stay in
+ * registers) or the last ones. Comparisons with a gap are false, and what is computed from a gap
+ * is one: written like this, compilers need no branch for it. */
 INLINE void range_row(const double *restrict x, double w, int64_t width, double *restrict least,
                       double *restrict largest, double *restrict there, double *restrict gaps)
 {
@@ -86,27 +89,6 @@ INLINE void range_row(const double *restrict x, double w, int64_t width, double 
             gap = 0.0;
         there[j] += weight;
         gaps[j] += gap;
-    }
-}
-
-INLINE void mean_row(const double *restrict x, double w, int64_t width, const double *restrict unit,
-                     double *restrict mean)
-{
-    for (int64_t j = 0; j < width; j++) {
-        const double term = w * (x[j] * unit[j]);
-        mean[j] += term == term ? term : 0.0;
-    }
-}
-
-INLINE void square_row(const double *restrict x, double w, int64_t width,
-                       const double *restrict unit, const double *restrict mean,
-                       double *restrict rest, double *restrict square)
-{
-    for (int64_t j = 0; j < width; j++) {
-        const double far = x[j] * unit[j] - mean[j];
-        const double off = far == far ? far : 0.0;
-        rest[j] += w * off;
-        square[j] += w * off * off;
     }
 }
 
@@ -127,27 +109,54 @@ INLINE void measure_range(tile *t)
     }
 }
 
-INLINE void measure_mean(tile *t)
+INLINE void mean_columns(tile *t, int64_t j, int64_t wide)
 {
-    for (int64_t j = 0; j < t->width; j++) t->mean[j] = 0.0;
-    for (int64_t i = 0; i < t->rows; i++)
-        mean_row(t->at[i], t->weight[i], t->width, t->unit, t->mean);
-    for (int64_t j = 0; j < t->width; j++)
-        if (t->there[j] > 0.0) t->mean[j] /= t->there[j];
+    double mean[WIDE], unit[WIDE];
+    for (int64_t k = 0; k < wide; k++) mean[k] = 0.0, unit[k] = t->unit[j + k];
+    for (int64_t i = 0; i < t->rows; i++) {
+        const double *x = t->at[i] + j, w = t->weight[i];
+#pragma omp simd
+        for (int64_t k = 0; k < wide; k++) {
+            const double term = w * (x[k] * unit[k]);
+            mean[k] += term == term ? term : 0.0;
+        }
+    }
+    for (int64_t k = 0; k < wide; k++)
+        t->mean[j + k] = t->there[j + k] > 0.0 ? mean[k] / t->there[j + k] : mean[k];
 }
 
-INLINE void measure_squares(tile *t)
+INLINE void square_columns(tile *t, int64_t j, int64_t wide)
 {
-    for (int64_t j = 0; j < t->width; j++) t->rest[j] = t->square[j] = 0.0;
-    for (int64_t i = 0; i < t->rows; i++)
-        square_row(t->at[i], t->weight[i], t->width, t->unit, t->mean, t->rest, t->square);
+    double rest[WIDE], square[WIDE], unit[WIDE], mean[WIDE];
+    for (int64_t k = 0; k < wide; k++) {
+        rest[k] = square[k] = 0.0;
+        unit[k] = t->unit[j + k], mean[k] = t->mean[j + k];
+    }
+    for (int64_t i = 0; i < t->rows; i++) {
+        const double *x = t->at[i] + j, w = t->weight[i];
+#pragma omp simd
+        for (int64_t k = 0; k < wide; k++) {
+            const double far = x[k] * unit[k] - mean[k];
+            const double off = far == far ? far : 0.0;
+            rest[k] += w * off;
+            square[k] += w * off * off;
+        }
+    }
+    for (int64_t k = 0; k < wide; k++) t->rest[j + k] = rest[k], t->square[j + k] = square[k];
+}
+
+INLINE void measure_columns(tile *t, int64_t j, int64_t wide)
+{
+    mean_columns(t, j, wide);
+    square_columns(t, j, wide);
 }
 
 INLINE void measure_plain(tile *t)
 {
+    int64_t j = 0;
     measure_range(t);
-    measure_mean(t);
-    measure_squares(t);
+    for (; j + WIDE <= t->width; j += WIDE) measure_columns(t, j, WIDE);
+    if (j < t->width) measure_columns(t, j, t->width - j);
 }
 
 #if defined(__x86_64__)
