@@ -19,6 +19,9 @@ static double gap_of(const fen_certificate *c) { return c->gap; }
 static double relative_gap_of(const fen_certificate *c) { return c->relative_gap; }
 
 static double stationarity_of(const fen_certificate *c) { return c->stationarity; }
+static double norm_distance_of(const fen_certificate *c) { return c->norm_distance; }
+static double bias_distance_of(const fen_certificate *c) { return c->bias_distance; }
+static double optimum_distance_of(const fen_certificate *c) { return c->optimum_distance; }
 
 static int print_json(const fen_certificate *c, int64_t count, int holds, const char *why)
 {
@@ -28,6 +31,11 @@ static int print_json(const fen_certificate *c, int64_t count, int holds, const 
     json_object_set_new(json, "gap", pick(c, count, gap_of));
     json_object_set_new(json, "relative_gap", pick(c, count, relative_gap_of));
     json_object_set_new(json, "stationarity", pick(c, count, stationarity_of));
+    if (!isnan(c[0].norm_distance)) { /* penalty lp */
+        json_object_set_new(json, "norm_distance", pick(c, count, norm_distance_of));
+        json_object_set_new(json, "bias_distance", pick(c, count, bias_distance_of));
+        json_object_set_new(json, "optimum_distance", pick(c, count, optimum_distance_of));
+    }
     json_object_set_new(json, "holds", json_boolean(holds));
     if (!holds) json_object_set_new(json, "reason", json_text(why));
     return json_print(json);
@@ -47,6 +55,19 @@ static void print_row(const char *what, double stored, double now)
 {
     char text[2][32];
     printf("  %-18s %20s %20s\n", what, shown(stored, text[0]), shown(now, text[1]));
+}
+
+/* A bound: infinite where there is none, no number where none was stored. */
+static void print_distance(const char *what, double stored, double now)
+{
+    const double value[2] = { stored, now };
+    char text[2][32];
+    for (int k = 0; k < 2; k++)
+        if (isnan(value[k]))
+            snprintf(text[k], sizeof text[k], "-");
+        else
+            snprintf(text[k], sizeof text[k], isinf(value[k]) ? "no bound" : "%.2g", value[k]);
+    printf("  %-18s %20s %20s\n", what, text[0], text[1]);
 }
 
 /* What the certificate has besides: the norm, of penalties on coefficients their sum; NULL:
@@ -81,6 +102,11 @@ static void print_target(const fen_model *model, int64_t t, const fen_certificat
     print_row("training loss", stored.mean_loss, now->mean_loss);
     if (norm) print_row(norm, stored.norm, now->norm);
     print_row("stationarity", stored.stationarity, now->stationarity);
+    if (isnan(now->norm_distance)) return;
+    printf("  distance from the optimum, at most:\n");
+    print_distance("|w - w*|_p", stored.norm_distance, now->norm_distance);
+    print_distance("|b - b*|", stored.bias_distance, now->bias_distance);
+    print_distance("of predictions", stored.optimum_distance, now->optimum_distance);
 }
 
 static int answer(const request *r, const fen_model *model, const fen_certificate *now, int holds,

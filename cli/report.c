@@ -17,13 +17,13 @@ void report(const char *label, const char *format, ...)
     print_wrapped(stdout, head, text);
 }
 
-static int64_t target_count(const json_t *model)
+int64_t target_count(const json_t *model)
 {
     const json_t *primal = json_object_get(model, "primal");
     return json_is_array(primal) ? (int64_t)json_array_size(primal) : 1;
 }
 
-static const char *target_name(const json_t *model, int64_t t)
+const char *target_name(const json_t *model, int64_t t)
 {
     const json_t *names = json_object_get(model, "targets");
     const char *name = json_string_value(json_array_get(names, (size_t)t));
@@ -236,9 +236,7 @@ void report_choice(const json_t *model, const fen_options *o)
 
 /* ---- the objective -------------------------------------------------------------------- */
 
-enum { TARGETS_SHOWN = 6 };
-
-static int64_t targets_shown(const json_t *model)
+int64_t targets_shown(const json_t *model)
 {
     int64_t targets = target_count(model);
     return targets < TARGETS_SHOWN ? targets : TARGETS_SHOWN;
@@ -265,22 +263,6 @@ static void report_shrinkage(const json_t *model)
                          "f = 0"
                        : "f = 0");
     }
-}
-
-/* |w|_p, and how sure predictions are. */
-static void report_lp(const json_t *model)
-{
-    const double error = json_at(model, "prediction_error");
-    for (int64_t t = 0; t < targets_shown(model); t++) {
-        char name[128] = "";
-        if (target_count(model) > 1) snprintf(name, sizeof name, "%.100s: ", target_name(model, t));
-        report(t == 0 ? "Norm" : "", "%s|w|_p = %.4g", name, json_at_target(model, "norm", t));
-    }
-    if (error > 0)
-        report("Predictions",
-               "of the training rows are within %.2g of the function that is "
-               "certified",
-               error);
 }
 
 /* What --nu found, and how many rows carry the answer. */

@@ -44,9 +44,15 @@ const point *grid_best_at(const grid *g, double (*of)(const point *), double val
 int  grid_ends(const grid *g, const fen_options *o, char *out, size_t size);
 int  print_grid(const grid *g);                 /* table.c: all of it; an exit code */
 
+/* ---- the parts ------------------------------------------------------------------------ */
+enum { TARGETS_SHOWN = 6 };
+int64_t target_count(const json_t *model);
+int64_t targets_shown(const json_t *model);     /* TARGETS_SHOWN at most */
+const char *target_name(const json_t *model, int64_t t);
 void report_data(const json_t *model, const char *path);
 void report_choice(const json_t *model, const fen_options *o /* NULL: not known */);
 void report_objective(const json_t *model);     /* and what a power other than 2 amounts to */
+void report_lp(const json_t *model);            /* its norm, and how sure predictions are */
 void report_certificate(const json_t *model);
 void report_coefficients(const json_t *model);  /* coefficients.c: of linear models */
 void report_error(const json_t *model);

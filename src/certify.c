@@ -172,6 +172,7 @@ void fenp_certificate_close(fen_certificate *c, double unit, double tolerance, i
         c->dual = c->dual < c->primal + 1e-9 * unit ? c->primal : 2.0 * c->primal - c->dual;
     c->gap = c->primal - c->dual;
     c->relative_gap = unit > 0.0 && c->gap < INFINITY ? c->gap / unit : c->gap;
+    c->norm_distance = c->bias_distance = c->optimum_distance = NAN;
     const int proved = fabs(c->relative_gap) <= tolerance;
     const double met = (proved ? 1e-9 : 1e-6) * c->null; /* a loss that counts as 0 */
     const int fits =
@@ -191,11 +192,12 @@ static fen_certificate judge(const fenp_claim *c, const double *u, double tolera
     out.norm = c->norm;
     out.primal = out.mean_loss + c->lambda * c->penalty->value(c->norm, c->power);
     if (c->free_par) out.primal += c->price * c->par[0];
-    out.dual = best_dual(c);
+    const double dual = out.dual = best_dual(c);
     out.null = fenp_claim_null(c);
     out.stationarity = fenp_claim_stationarity(c, u);
     const int drowned = c->loss->smoothness > 0.0 && shrinkage <= 0.5 * c->loss->smoothness * floor;
     fenp_certificate_close(&out, fenp_gap_unit(&out, fenp_claim_digits(c)), tolerance, drowned);
+    if (c->size) fenp_claim_distance(c, dual, &out);
     return out;
 }
 
@@ -214,6 +216,7 @@ typedef struct desk {
     double *products;       /* n x 2 targets: the kernel matrix times all of them    */
     double *f, *z, *w;      /* n each, of one target                                 */
     double *slack;          /* n: of f                                               */
+    double *size;           /* n: |phi(x_i)|_q of penalty lp                         */
     double *g;              /* p                                                     */
     double diagonal;        /* mean k(x,x)                                           */
     double spread;          /* see fenp_claim                                        */
@@ -223,7 +226,7 @@ typedef struct desk {
 
 static int64_t work_bytes(const fenp_size *size, int64_t tangents)
 {
-    return 2 * fenp_arena_bytes(2 * size->n * size->targets) + 4 * fenp_arena_bytes(size->n) +
+    return 2 * fenp_arena_bytes(2 * size->n * size->targets) + 5 * fenp_arena_bytes(size->n) +
            fenp_arena_bytes(size->p) + (tangents ? fenp_tangents_room(size, tangents) : 0);
 }
 
@@ -243,6 +246,7 @@ static desk open_desk(fenp_arena *arena, const fen_model *m)
                    .z = fenp_arena_doubles(arena, m->n),
                    .w = fenp_arena_doubles(arena, m->n),
                    .slack = fenp_arena_doubles(arena, m->n),
+                   .size = fenp_arena_doubles(arena, m->n),
                    .g = fenp_arena_doubles(arena, m->p) };
 }
 
@@ -333,6 +337,7 @@ static fen_status lp_norms(const fen_model *m, const fenp_sample *sample, int64_
                            fenp_claim *c, const fenp_task *task, fen_error *err)
 {
     const double *u = d->coef + t * m->n, *feasible = d->coef + (m->targets + t) * m->n;
+    c->size = d->size;
     if (m->weights) return fenp_claim_by_weights(m, sample, t, u, feasible, c, d->f, task, err);
     fenp_forms_scores(&d->forms, t, &m->kernel, m->coef_scale[t], d->f, d->slack, &c->norm);
     c->dual_norm = fenp_forms_dual_norm(&d->forms, m->targets + t, &m->kernel);
@@ -392,6 +397,8 @@ static fen_status certify_whole(const fen_model *m, const fenp_sample *sample, f
     desk d = open_desk(&arena, m);
     status = find_spread(m, sample, &d.diagonal, &d.spread, task, err);
     if (status == FEN_OK) lay_out_duals(m, sample, &d);
+    for (int64_t i = 0; fenp_model_is_lp(m) && i < m->n; i++)
+        d.size[i] = fenp_feature_norm(&m->kernel, sample->x + i * m->p, m->p);
     if (status == FEN_OK && !m->weights)
         status =
             fenp_model_is_lp(m)

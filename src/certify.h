@@ -20,6 +20,7 @@ typedef struct fenp_claim {
     int    bias;
     const double *f;           /* n: f(x_i)                                             */
     const double *slack;       /* n: f(x_i) is that to so much; NULL: to rounding       */
+    const double *size;        /* n: |phi(x_i)|_q, at most; penalty lp alone, else NULL */
     double norm;               /* ||f||, at most                                        */
     const double *z;           /* n: feasible dual variables                            */
     double dual_norm;          /* ||g|| of them, at most                                */
@@ -44,6 +45,10 @@ double fenp_claim_stationarity(const fenp_claim *c, const double *u);
 /* Loss of an error in the last digits of y, or the last digits of the largest -P that a
  * parameter which earns can have, price^2 spread / (4 lambda). */
 double fenp_claim_digits(const fenp_claim *c);
+
+/* ---- certify_distance.c: penalty lp ---- */
+/* The distances of a certificate that has everything else; dual: D as it came out, be it above P. */
+void   fenp_claim_distance(const fenp_claim *c, double dual, fen_certificate *out);
 
 /* ---- certify_feasible.c ---- */
 /* out = w z, z = u / w moved into the set where D is a bound. */
@@ -128,6 +133,8 @@ void       fenp_forms_scores(const fenp_forms *forms, int64_t t, const fenp_kern
                              double coef_scale, double *f, double *slack, double *norm);
 /* |Phi'v|_q of vector t, at most. */
 double     fenp_forms_dual_norm(const fenp_forms *forms, int64_t t, const fenp_kernel *kernel);
+/* |phi(x)|_q of a row, at most. */
+double     fenp_feature_norm(const fenp_kernel *kernel, const double *row, int64_t p);
 /* Linear kernels: f, norm, dual_norm and mismatch of target t from the rows and the weights. */
 fen_status fenp_claim_by_weights(const fen_model *m, const fenp_sample *sample, int64_t t,
                                  const double *u, const double *feasible, fenp_claim *c, double *f,

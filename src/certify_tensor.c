@@ -28,6 +28,26 @@
 static const double WANTED = 1e-13, ENOUGH = 1e-9; /* rest of T, relative; P and D know no more */
 static const double CHEAP = 2e9, SERIES_MOST = 3e11, PAIRS_MOST = 1e13; /* flops */
 
+/* |g|_r */
+static double norm_of(const double *g, int64_t p, double r)
+{
+    double largest = 0.0;
+    long double sum = 0.0L;
+    for (int64_t j = 0; j < p; j++) largest = fmax(largest, fabs(g[j]));
+    if (!(largest > 0.0) || isinf(largest)) return largest;
+    for (int64_t j = 0; j < p; j++) sum += powl(fabsl((long double)g[j]) / largest, r);
+    return (double)(largest * powl(sum, 1.0L / r));
+}
+
+double fenp_feature_norm(const fenp_kernel *kernel, const double *row, int64_t p)
+{
+    const double q = kernel->par.order;
+    long double t = 0.0L;
+    if (kernel->table->linear) return norm_of(row, p, q) * (1.0 + 1e-12);
+    for (int64_t j = 0; j < p; j++) t += powl(fabs(row[j]), (long double)q);
+    return pow(kernel->table->value((double)t, &kernel->par), 1.0 / q) * (1.0 + 1e-12);
+}
+
 /* ---- tensor kernels ---------------------------------------------------------------------- */
 
 /* Flops of fenp_points_sums: rows where all vectors are 0 make no columns. */
@@ -72,7 +92,7 @@ static void find_sizes(const fenp_kernel *kernel, fen_view x, sizes *out)
             largest = fmax(largest, fabs(x.at[i * x.stride + j]));
         }
         most = fmax(most, (double)t);
-        out->root[i] = pow(kernel->table->value((double)t, &kernel->par), 1.0 / q) * (1.0 + 1e-12);
+        out->root[i] = fenp_feature_norm(kernel, x.at + i * x.stride, x.cols);
         out->most = fmax(out->most, out->root[i]);
     }
     if (!(most > 0.0)) return;
@@ -227,17 +247,6 @@ double fenp_forms_dual_norm(const fenp_forms *forms, int64_t t, const fenp_kerne
 }
 
 /* ---- linear kernels ---------------------------------------------------------------------- */
-
-/* |g|_r */
-static double norm_of(const double *g, int64_t p, double r)
-{
-    double largest = 0.0;
-    long double sum = 0.0L;
-    for (int64_t j = 0; j < p; j++) largest = fmax(largest, fabs(g[j]));
-    if (!(largest > 0.0) || isinf(largest)) return largest;
-    for (int64_t j = 0; j < p; j++) sum += powl(fabsl((long double)g[j]) / largest, r);
-    return (double)(largest * powl(sum, 1.0L / r));
-}
 
 /* Largest |w_j - J_q(scale g_j)|, relative to the largest of either. */
 static double mismatch_of(const double *w, const double *g, int64_t p, double scale, double q)

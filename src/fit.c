@@ -207,6 +207,8 @@ static fen_status keep_support(fen_model *m, const fenp_sample *sample, const fe
     status = fenp_prediction_error(m, fenp_sample_inputs(sample), &m->prediction_error, &size,
                                    watch, err);
     m->inputs = inputs;
+    for (int64_t t = 0; t < m->targets; t++)
+        m->certificate[t].optimum_distance += m->prediction_error;
     return status;
 }
 

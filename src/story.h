@@ -245,7 +245,8 @@ fen_status fenp_certify(const fen_model *model, const fenp_sample *sample, fen_c
                         const fenp_task *task, fen_error *err);
 /* certify_tensor.c: by how much predictions of a model that cuts its kernel (pivots, or a series
  * without end) may be off in its training rows (n x p), for model->prediction_error; 0 for
- * others. size: the largest |f(x_i)|. */
+ * others. size: the largest |f(x_i)|. The optimum_distance of a certificate has yet to be added
+ * to it. */
 fen_status fenp_prediction_error(const fen_model *model, fen_view rows, double *error,
                                  double *size, const fenp_task *task, fen_error *err);
 /* Of the best constants of all targets under the penalty of target t. */

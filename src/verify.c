@@ -38,6 +38,25 @@ static int same_stationarity(const fen_model *m, double a, double b)
     return a <= factor * b + 1e-7 && b <= factor * a + 1e-7;
 }
 
+/* Bounds of the distance to the optimum go with the root of the gap. Where that is rounding errors,
+ * those of another machine make it another number; it never is below what rounding may come to
+ * (certify_distance.c), which makes for the factor. A model that was not told its distance has NaN. */
+static int same_distance(double stored, double now, double relative_gap)
+{
+    const double factor = relative_gap > 1e-10 ? 1.01 : 3.0;
+    return stored == now || (stored <= factor * now && now <= factor * stored && stored < INFINITY);
+}
+
+static int same_distances(const fen_model *m, const fen_certificate *stored,
+                          const fen_certificate *now)
+{
+    const double gap = fabs(now->relative_gap);
+    if (!fenp_model_is_lp(m) || isnan(stored->norm_distance)) return 1;
+    return same_distance(stored->norm_distance, now->norm_distance, gap) &&
+           same_distance(stored->bias_distance, now->bias_distance, gap) &&
+           same_distance(stored->optimum_distance, now->optimum_distance, gap);
+}
+
 /* The stored numbers must come out again: a changed array moves them even where the gap,
  * which is of second order, forgives it. The norm counts by its share of the objective: at
  * tiny lambda its digits depend on the machine, and nothing else does. */
@@ -51,6 +70,7 @@ static int reproduces(const fen_model *m, int64_t t, const fen_certificate *now,
            close_to(stored->null, now->null, now->null) &&
            close_to(m->lambda * penalty_of(m, stored), m->lambda * penalty_of(m, now), unit) &&
            same_stationarity(m, stored->stationarity, now->stationarity) &&
+           same_distances(m, stored, now) &&
            (stored->verdict == now->verdict || fenp_is_early(stored->verdict));
 }
 
@@ -219,15 +239,17 @@ static int same_error(double stored, double now, double size)
 
 /* Training rows say nothing of the weights of more pivots than there are rows. */
 static fen_status check_predictions(const fen_model *m, const fenp_sample *sample,
-                                    const fenp_task *task, int *agrees, fen_error *err)
+                                    const fenp_task *task, fen_certificate *out, int *agrees,
+                                    fen_error *err)
 {
     static const double MOST = 1e-6; /* of f */
-    double now, size, distance = 0.0;
+    double now = 0.0, size = 0.0, distance = 0.0;
     if (!fenp_model_is_lp(m)) return FEN_OK;
     fen_status status =
         fenp_prediction_error(m, fenp_sample_inputs(sample), &now, &size, task, err);
     if (status == FEN_OK) status = fenp_model_check_pivots(m, &distance, task, err);
     *agrees = same_error(m->prediction_error, now, size) && distance <= MOST;
+    for (int64_t t = 0; t < m->targets; t++) out[t].optimum_distance += now;
     return status;
 }
 
@@ -274,7 +296,7 @@ static fen_status examine_sample(const fen_model *m, const fen_table *table, fen
         status = fenp_outputs_apply(m->output, m->targets, m->class_weights, sample, err);
     if (status == FEN_OK) status = fenp_check_kernel(m->kernel.table, sample, err);
     if (status == FEN_OK) status = fenp_certify(m, sample, f->now, task, err);
-    if (status == FEN_OK) status = check_predictions(m, sample, task, &exact, err);
+    if (status == FEN_OK) status = check_predictions(m, sample, task, f->now, &exact, err);
     if (status == FEN_OK) status = check_error(m, sample, task, &right, err);
     if (status == FEN_OK) status = check_sigmoids(m, sample, task, &likely, err);
     if (status == FEN_OK) status = fenp_certify_digits(m, sample, f->digits, err);
@@ -298,9 +320,7 @@ static fen_status examine_sample(const fen_model *m, const fen_table *table, fen
 /* Columns that are others than the model's have no certificate of it. */
 static void leave_open(const fen_model *m, finding *f)
 {
-    for (int64_t t = 0; t < m->targets; t++)
-        f->now[t] =
-            (fen_certificate){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, FEN_VERDICT_STALLED };
+    for (int64_t t = 0; t < m->targets; t++) f->now[t] = fenp_no_certificate();
 }
 
 static fen_status examine_wide(const fenp_wide *wide, const fen_table *table, const fenp_task *task,

@@ -193,6 +193,14 @@ typedef struct fen_certificate {     /* dual <= least possible objective <= prim
     double  stationarity;            /* largest |z_i + loss'(t_i)| / largest |z_i|; and
                                         the conditions of the coefficients            */
     fen_verdict verdict;
+    /* --penalty lp: how far the model is, at most, from the optimum w*, b* of the objective;
+     * NaN: not known, and for other penalties; INFINITY: the gap says nothing of it         */
+    double  norm_distance;           /* |w - w*|_p: |f(x) - f*(x)| is at most |phi(x)|_q times
+                                        that, |phi(x)|_q = k(x, ..., x)^(1/q)         */
+    double  bias_distance;           /* |b - b*|                                      */
+    double  optimum_distance;        /* of predictions of the training rows (classes: of
+                                        scores), as the model makes them, from those of
+                                        the optimum                                   */
 } fen_certificate;
 
 FEN_API fen_status fen_fit(const fen_table *table, const fen_options *o,

@@ -174,11 +174,28 @@ static int set_approx(json_t *out, const fen_model *m)
 
 static json_t *terms(const fen_model *m, int64_t t) { return json_integer(fenp_model_terms(m, t)); }
 
-/* |w|_p^p, q = p/(p-1); and how far predictions may be from the function that is certified. */
+static json_t *norm_distance(const fen_model *m, int64_t t)
+{
+    return fenp_json_number(m->certificate[t].norm_distance);
+}
+static json_t *bias_distance(const fen_model *m, int64_t t)
+{
+    return fenp_json_number(m->certificate[t].bias_distance);
+}
+static json_t *optimum_distance(const fen_model *m, int64_t t)
+{
+    return fenp_json_number(m->certificate[t].optimum_distance);
+}
+
+/* |w|_p^p, q = p/(p-1); how far predictions may be from the function that is certified, and that
+ * and they from the optimum. */
 static int set_lp(json_t *out, const fen_model *m)
 {
     return set_number(out, "p", m->power) | set_number(out, "q", m->kernel.par.order) |
            set_number(out, "prediction_error", m->prediction_error) |
+           set_each(out, "norm_distance", m, norm_distance) |
+           set_each(out, "bias_distance", m, bias_distance) |
+           set_each(out, "optimum_distance", m, optimum_distance) |
            (m->pivots ? set_integer(out, "pivots", m->pivot_count) : 0);
 }
 

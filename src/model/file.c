@@ -37,10 +37,13 @@ static int make_copies(const fen_model *m, fenp_file *file)
     if (m->groups.start) file->member = fenp_new(file->size.members, sizeof(double));
     if (m->aliased) file->aliased = fenp_new(m->aliased_count, sizeof(double));
     if (m->pivots) file->pivots = fenp_new(m->pivot_count, 8 * file->size.members_of_pivot);
+    const int distances = fenp_file_has_distances(m);
+    if (distances) file->distance = fenp_new(fenp_bytes(m->targets, FENP_DISTANCE_NUMBERS, 8), 1);
     return file->fill && file->center && file->scale && file->certificate &&
                    (before || file->outputs) && (!m->support || file->support) &&
                    (!m->groups.start || (file->start && file->member)) &&
-                   (!m->aliased || file->aliased) && (!m->pivots || file->pivots)
+                   (!m->aliased || file->aliased) && (!m->pivots || file->pivots) &&
+                   (!distances || file->distance)
                ? 0
                : -1;
 }
@@ -77,6 +80,7 @@ fen_status fenp_file_open(const fen_model *m, fenp_file_size size, fenp_file *fi
     vector(file, "prepare.center", inputs, file->center, 1);
     vector(file, "prepare.scale", inputs, file->scale, 1);
     matrix(file, "certificate", m->targets, FENP_CERTIFICATE_NUMBERS, file->certificate, 0);
+    matrix(file, "distance", m->targets, FENP_DISTANCE_NUMBERS, file->distance, 0);
     matrix(file, "selection.grid", m->selection.count, size.scores, (double *)m->selection.grid, 0);
     return FEN_OK;
 }
@@ -93,6 +97,7 @@ void fenp_file_close(fenp_file *file)
     free(file->member);
     free(file->aliased);
     free(file->pivots);
+    free(file->distance);
     *file = (fenp_file){ 0 };
 }
 

@@ -23,7 +23,7 @@ typedef struct fenp_array {
     int         finite;          /* a model with NaN or infinity here could not predict */
 } fenp_array;
 
-enum { FENP_CERTIFICATE_NUMBERS = 8, FENP_OUTPUT_NUMBERS = 6 };
+enum { FENP_CERTIFICATE_NUMBERS = 8, FENP_OUTPUT_NUMBERS = 6, FENP_DISTANCE_NUMBERS = 3 };
 
 /* Sizes that a model without a preparation does not tell. */
 typedef struct fenp_file_size {
@@ -41,7 +41,7 @@ typedef struct fenp_file {
     int        count;
     fenp_file_size size;
     double    *fill, *center, *scale, *certificate, *outputs, *support, *start, *member, *aliased;
-    double    *pivots;
+    double    *pivots, *distance;
 } fenp_file;
 
 /* Lists the arrays that m has (those that are not NULL) and makes room for the copies. */
@@ -66,6 +66,7 @@ fen_status  fenp_file_read_linear(const fenp_tensors *in, fen_model *m, fen_erro
 const char *fenp_file_linear_objection(const fenp_file *file, const fen_model *m);
 
 /* ---- file_lp.c: those of penalty lp ---- */
+int         fenp_file_has_distances(const fen_model *m);
 fen_status  fenp_file_make_lp(const fenp_tensors *in, fen_model *m, fen_error *err);
 void        fenp_file_take_lp(fenp_file *file, const fen_model *m);
 void        fenp_file_give_lp(const fenp_file *file, fen_model *m);

@@ -2,7 +2,8 @@
  *
  *   words     prediction_error; penalty is "lp", and p is the power: q = p/(p-1)
  *   arrays    pivots (pivot_count x q/2, places among the kept rows), pivot_weights (targets x
- *             pivot_count), where predictions need them
+ *             pivot_count), where predictions need them; distance (targets x 3: norm_distance,
+ *             bias_distance, optimum_distance; infinite: no bound), absent in older files
  *
  * Every place is held against the rows before anyone follows it, and the work of a prediction,
  * which grows with the number of tuples of q/2 - 1 rows, against what a fit could have done. */
@@ -28,8 +29,11 @@ int fenp_file_put_lp(json_t *metadata, const fen_model *m)
     return json_object_set_new(metadata, "prediction_error", fenp_json_string(text));
 }
 
+int fenp_file_has_distances(const fen_model *m) { return !isnan(m->certificate[0].norm_distance); }
+
 fen_status fenp_file_make_lp(const fenp_tensors *in, fen_model *m, fen_error *err)
 {
+    if (fenp_tensor_find(in, "distance")) m->certificate[0].norm_distance = 0.0; /* they follow */
     const fenp_tensor *pivots = fenp_tensor_find(in, "pivots");
     const fenp_tensor *weights = fenp_tensor_find(in, "pivot_weights");
     if ((pivots != NULL) != (weights != NULL) || (pivots && pivots->shape[0] < 1))
@@ -45,12 +49,24 @@ void fenp_file_take_lp(fenp_file *file, const fen_model *m)
 {
     for (int64_t i = 0; file->pivots && i < m->pivot_count * file->size.members_of_pivot; i++)
         file->pivots[i] = (double)m->pivots[i];
+    for (int64_t t = 0; file->distance && t < m->targets; t++) {
+        double *at = file->distance + FENP_DISTANCE_NUMBERS * t;
+        at[0] = m->certificate[t].norm_distance;
+        at[1] = m->certificate[t].bias_distance;
+        at[2] = m->certificate[t].optimum_distance;
+    }
 }
 
 void fenp_file_give_lp(const fenp_file *file, fen_model *m)
 {
     for (int64_t i = 0; file->pivots && i < m->pivot_count * file->size.members_of_pivot; i++)
         m->pivots[i] = fenp_file_place(file->pivots[i]);
+    for (int64_t t = 0; file->distance && t < m->targets; t++) {
+        const double *at = file->distance + FENP_DISTANCE_NUMBERS * t;
+        m->certificate[t].norm_distance = at[0];
+        m->certificate[t].bias_distance = at[1];
+        m->certificate[t].optimum_distance = at[2];
+    }
 }
 
 /* A tensor kernel and the penalty go together; the order follows from the power. */
@@ -84,8 +100,19 @@ static int are_members(const int64_t *member, int64_t count, int64_t kept)
     return 1;
 }
 
+static const char *distance_objection(const fenp_file *file, const fen_model *m)
+{
+    if (!file->distance) return NULL;
+    if (!is_lp(m)) return "the distances from the optimum do not belong to the penalty";
+    for (int64_t i = 0; i < m->targets * FENP_DISTANCE_NUMBERS; i++)
+        if (!(file->distance[i] >= 0.0)) return "a distance from the optimum is not a bound";
+    return NULL;
+}
+
 const char *fenp_file_lp_objection(const fenp_file *file, const fen_model *m)
 {
+    const char *objection = distance_objection(file, m);
+    if (objection) return objection;
     if (!m->pivots) return fenp_model_needs_pivots(m) ? "there are no pivots to predict by" : NULL;
     if (!is_lp(m) || m->weights || fenp_model_is_explicit(m))
         return "the pivots do not belong to the penalty and the kernel";

@@ -29,6 +29,9 @@ fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets)
     m->coef_scale = fenp_new_zeroed(targets, sizeof *m->coef_scale);
     m->offset = fenp_new_zeroed(targets, sizeof *m->offset);
     m->certificate = fenp_new_zeroed(targets, sizeof *m->certificate);
+    for (int64_t t = 0; m->certificate && t < targets; t++)
+        m->certificate[t].norm_distance = m->certificate[t].bias_distance =
+            m->certificate[t].optimum_distance = NAN;
     if (m->output && m->dual && m->coef_scale && m->offset && m->certificate) return m;
     fen_model_free(m);
     return NULL;
@@ -197,10 +200,16 @@ int fen_model_has_probabilities(const fen_model *model)
     return given && model->prep->class_count > 0;
 }
 
+fen_certificate fenp_no_certificate(void)
+{
+    return (fen_certificate){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, FEN_VERDICT_STALLED,
+                              NAN, NAN, NAN };
+}
+
 fen_certificate fen_model_certificate(const fen_model *model, int64_t target)
 {
     if (target >= 0 && target < model->targets) return model->certificate[target];
-    return (fen_certificate){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, FEN_VERDICT_STALLED };
+    return fenp_no_certificate();
 }
 
 void fenp_approx_print(fenp_approx approx, char out[FENP_APPROX_TEXT])

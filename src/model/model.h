@@ -102,6 +102,8 @@ struct fen_model {
     char        note[512];                  /* what was dropped or filled, in words    */
     double      seconds;
 };
+/* Where there is none. */
+fen_certificate fenp_no_certificate(void);
 /* Arrays n x .. zeroed; output t stands for target column t. */
 fen_model *fenp_model_new(int64_t n, int64_t p, int64_t targets);
 /* The penalty is on the coefficients of a linear model (weights) or an expansion (terms). */

@@ -346,7 +346,9 @@ class Mutation(Rows):
             with self.subTest(model=name):
                 self.assertEqual(self.answer(data, "dual", arrays["dual"]), 0)
             for key, values in arrays.items():
-                changed = numpy.where(values == 0, 1e-3, values * (1 + 1e-3))
+                # bounds that go with the root of a gap of rounding errors: to a factor 3
+                by = 3 if key == "distance" else 1e-3
+                changed = numpy.where(values == 0, 1e-3, values * (1 + by))
                 wanted = (1, 3) if key in ("outputs", "support", "pivots") else (1,)
                 with self.subTest(model=name, array=key):
                     self.assertIn(self.answer(data, key, changed), wanted)

@@ -162,7 +162,8 @@ static inline void some_arrays(fen_model *m, const some_kind *kind)
         if (!kind->bias) m->offset[t] = 0;
         m->coef_scale[t] = 0.3 + (double)t;
         m->certificate[t] = (fen_certificate){ 1.5, 1.25, 0.25, 1e-7, 2, 1.1, 0.7, 1e-9,
-                                               t ? FEN_VERDICT_STALLED : FEN_VERDICT_OPTIMAL };
+                                               t ? FEN_VERDICT_STALLED : FEN_VERDICT_OPTIMAL,
+                                               NAN, NAN, NAN };
     }
     if (linear) m->weights = some_numbers(m->targets * m->p, 3);
     if (!linear && !square && !kind->columns) m->inputs = some_numbers(m->kept * m->p, 4);
@@ -203,8 +204,19 @@ static inline void some_pivots(fen_model *m)
     m->prediction_error = 1e-8;
 }
 
+/* Of the second target there is no bound; lp-linear is one that was not told (an older file). */
+static inline void some_distances(fen_model *m)
+{
+    for (int64_t t = 0; t < m->targets; t++) {
+        m->certificate[t].norm_distance = 1e-3;
+        m->certificate[t].bias_distance = m->bias ? 2e-3 : 0.0;
+        m->certificate[t].optimum_distance = t ? INFINITY : 3e-3;
+    }
+}
+
 static inline void some_lp(fen_model *m, const some_kind *kind)
 {
+    if (strcmp(kind->name, "lp-linear") != 0) some_distances(m);
     m->penalty = fenp_find_penalty("lp");
     m->power = some_exponent(kind);
     m->kernel.par.order = fenp_order_of(m->power);

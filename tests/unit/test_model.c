@@ -156,6 +156,7 @@ static void same_model(const fen_model *a, const fen_model *b)
     same_array(a->offset, b->offset, a->targets);
     for (int64_t t = 0; t < a->targets; t++) {
         same_array(&a->certificate[t].primal, &b->certificate[t].primal, 8);
+        same_array(&a->certificate[t].norm_distance, &b->certificate[t].norm_distance, 3);
         assert_int_equal(a->certificate[t].verdict, b->certificate[t].verdict);
     }
     assert_string_equal(a->selection.kind, b->selection.kind);
@@ -692,6 +693,9 @@ static void no_pivot_weights(json_t *h) { rename_array(h, "pivot_weights"); }
 static void flat_pivots(json_t *h) { reshape(h, "pivots", json_pack("[i]", 12)); }
 static void turned_pivots(json_t *h) { reshape(h, "pivots", json_pack("[i,i]", 3, 4)); }
 static void lp_by_name(json_t *h) { set(h, "penalty", "lp"); }
+static void no_distance(json_t *h) { rename_array(h, "distance"); }
+static void turned_distance(json_t *h) { reshape(h, "distance", json_pack("[i,i]", 3, 2)); }
+static void flat_distance(json_t *h) { reshape(h, "distance", json_pack("[i]", 6)); }
 static void exponential_by_name(json_t *h) { set(h, "kernel", "tensor-exponential"); }
 
 static void damaged_lp_models_are_refused(void **state)
@@ -722,6 +726,9 @@ static void damaged_lp_models_are_refused(void **state)
         { SOME_LP_PIVOTS, no_pivot_weights, "pivots do not come with pivot_weights" },
         { SOME_LP_PIVOTS, flat_pivots, "pivot" },
         { SOME_LP_PIVOTS, turned_pivots, "pivot" },
+        { SOME_LP_PIVOTS, no_distance, "holds an array that such a model lacks" },
+        { SOME_LP_PIVOTS, turned_distance, "distance does not have the size" },
+        { SOME_LP_PIVOTS, flat_distance, "distance does not have the size" },
         { 0, lp_by_name, "the kernel does not go with the penalty lp" },
         { 0, exponential_by_name, "the penalty does not go with the kernel" },
     };
@@ -731,6 +738,40 @@ static void damaged_lp_models_are_refused(void **state)
                          FEN_BAD_DATA);
         if (!strstr(err.message, cases[i].says))
             fail_msg("%s: not \"%s\"", err.message, cases[i].says);
+    }
+}
+
+/* Bounds are 0 or more, and of the penalty lp alone; infinite ones claim nothing. */
+static void wrong_distances_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int kind;
+        double bias, optimum;
+        const char *says;
+    } cases[] = {
+        { SOME_LP, -1e-300, 1, "a distance from the optimum is not a bound" },
+        { SOME_LP_PIVOTS, 0, NAN, "a distance from the optimum is not a bound" },
+        { SOME_LP_EXPONENTIAL, -INFINITY, 0, "a distance from the optimum is not a bound" },
+        { SOME_LP_EXPONENTIAL, INFINITY, INFINITY, NULL },
+        { SOME_LP_LINEAR, 0, INFINITY, NULL },
+        { 0, 1, 1, "the distances from the optimum do not belong to the penalty" },
+        { SOME_LASSO, 1, 1, "the distances from the optimum do not belong to the penalty" },
+        { SOME_FEATURES, 1, 1, "the file" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fen_error err;
+        fen_model *m = some_model(&some_kinds[cases[i].kind]);
+        for (int64_t t = 0; t < m->targets; t++) {
+            m->certificate[t].norm_distance = 1;
+            m->certificate[t].bias_distance = cases[i].bias;
+            m->certificate[t].optimum_distance = cases[i].optimum;
+        }
+        assert_int_equal(fen_model_save(m, path, NULL), FEN_OK);
+        assert_int_equal(try_load(&err), cases[i].says ? FEN_BAD_DATA : FEN_OK);
+        if (cases[i].says && !strstr(err.message, cases[i].says))
+            fail_msg("%s: not \"%s\"", err.message, cases[i].says);
+        fen_model_free(m);
     }
 }
 
@@ -1406,6 +1447,7 @@ int main(int count, char **words)
         cmocka_unit_test(changed_groups_are_refused),
         cmocka_unit_test(damaged_lp_models_are_refused),
         cmocka_unit_test(changed_pivots_are_refused),
+        cmocka_unit_test(wrong_distances_are_refused),
         cmocka_unit_test(endless_predictions_are_refused),
         cmocka_unit_test(sparse_models_shrink),
         cmocka_unit_test(a_description_tells_the_penalty),
