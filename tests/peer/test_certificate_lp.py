@@ -135,6 +135,16 @@ def dual_value(loss, y, w, u, par, phi, lam, p, bias):
     return -(w @ conj(y, z, par)) - lam * (p - 1) * (norm / (lam * p)) ** q
 
 
+def farthest(gap, norm, lam, p):
+    """The root of delta^2 = c (norm + delta)^(2-p)."""
+    c = 2 * gap / (lam * p * (p - 1))
+    low, high = 0.0, norm + (4 * c) ** (1 / p) + 1e-300
+    for _ in range(200):
+        delta = (low + high) / 2
+        low, high = (delta, high) if delta ** 2 < c * (norm + delta) ** (2 - p) else (low, delta)
+    return high
+
+
 class Rows(PeerTest):
     def setUp(self):
         super().setUp()
@@ -145,7 +155,7 @@ class Rows(PeerTest):
         self.y = score + 2 * score * self.x[:, 0] + 0.3 * random.standard_normal(ROWS)
         self.two = numpy.where(self.y + 0.5 * random.standard_normal(ROWS) > 0.4, "yes", "no")
 
-    def fitted(self, name):
+    def fitted(self, name, *more):
         target, options = MODELS[name]
         weighted = "--weights" in options
         lines = ["a,b,c," + ("w," if weighted else "") + target]
@@ -153,7 +163,7 @@ class Rows(PeerTest):
             cells = [repr(float(v)) for v in [*self.x[i], self.w[i]][:3 + weighted]]
             lines.append(",".join(cells + [repr(float(label)) if target == "y" else label]))
         self.write("rows.csv", "\n".join(lines) + "\n")
-        return "rows.csv", self.fit("rows.csv", *options, *GIVEN)
+        return "rows.csv", self.fit("rows.csv", *options, *GIVEN, *more)
 
     def problem(self, name):
         """What the tool solved: x, weights and labels of both signs."""
@@ -195,6 +205,7 @@ class Certificate(Rows):
             self.assertLessEqual(dual, stored["dual"] + 1e-9 * primal)
             self.assertGreaterEqual(dual, stored["dual"] - 1e-8 * primal)
             self.assertLessEqual(abs(stored["relative_gap"]), 1e-9)
+            self.check_distance(arrays["distance"][t], stored, w, f + b, phi, lam, p, loss)
             verdict = fit["verdict"]
             self.assertEqual(verdict if isinstance(verdict, str) else verdict[t], "optimal")
 
@@ -202,6 +213,46 @@ class Certificate(Rows):
         for name in MODELS:
             with self.subTest(model=name):
                 self.check(name)
+
+    def check_distance(self, distance, stored, w, t, phi, lam, p, loss):
+        """delta^2 = c (N + delta)^(2-p), c = 2 G / (lambda p (p-1)); what rounding adds to G is no
+        more than 1e-11 of the objective and of what the labels could make of it."""
+        q = p / (p - 1)
+        worth = stored["primal"] + stored["null"]
+        low, high = (farthest(gap, stored["norm"], lam, p)
+                     for gap in (stored["gap"], stored["gap"] + 1e-11 * worth))
+        self.assertGreaterEqual(distance[0], low * (1 - 1e-9))
+        self.assertLessEqual(distance[0], high * (1 + 1e-6))
+        size = (abs(phi) ** q).sum(axis=1) ** (1 / q)
+        self.assertLessEqual(distance[2], (distance[0] * size).max() * (1 + 1e-6) + distance[1]
+                             + 1e-9 * abs(t).max())
+        if loss == "square":
+            self.assertLessEqual(distance[2], numpy.sqrt((stored["gap"] + 1e-11 * worth)
+                                                         / w.min()) + 1e-9 * abs(t).max())
+            self.assertLessEqual(distance[1], numpy.sqrt((stored["gap"] + 1e-11 * worth) / w.sum())
+                                 + distance[0] * (w @ size) / w.sum() * (1 + 1e-6)
+                                 + 1e-9 * abs(t).max())
+
+    def test_optimum_is_within_the_distance(self):
+        """A fit at 1e-3 from one at 1e-12: |w - w*|_p and |b - b*|, over the features."""
+        for name, (target, options) in MODELS.items():
+            if "quantiles" in name:
+                continue
+            seen = []
+            for tolerance in ("1e-3", "1e-12"):
+                self.fitted(name, "--tolerance", tolerance)
+                metadata, arrays, x, _, _ = self.problem(name)
+                p = float(metadata["power"])
+                phi = features(metadata, x, p / (p - 1))
+                weights = dual_map(phi.T @ (arrays["coef_scale"][0] * self.dual(arrays)),
+                                   p / (p - 1))
+                seen.append((weights, arrays["offset"][0], arrays["distance"][0]))
+            off = (abs(seen[0][0] - seen[1][0]) ** p).sum() ** (1 / p)
+            size = 1e-12 * (1 + abs(seen[1][0]).sum())
+            with self.subTest(model=name):
+                self.assertLessEqual(off, seen[0][2][0] + seen[1][2][0] + size)
+                self.assertLessEqual(abs(seen[0][1] - seen[1][1]),
+                                     seen[0][2][1] + seen[1][2][1] + size)
 
     def test_scipy_finds_nothing_better(self):
         """BFGS over the features from the tool's own answer, and from 0."""
