@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/registry.h"
 #include "base/threads.h"
+#include "model/ready.h"
 #include "promise/calibrate.h"
 #include "story_lp.h"
 #include "streamed.h"
@@ -272,6 +273,7 @@ static fen_status fit_settled(fenp_prep **prep, fenp_sample *sample, fenp_settle
         fen_model_free(m);
         return status;
     }
+    m->ready = fenp_ready_new(m);
     m->seconds = fenp_now() - start;
     *out = m;
     return FEN_OK;

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "data/prepare_parts.h"
 #include "model/file.h"
+#include "model/ready.h"
 
 /* --- metadata --------------------------------------------------------------------- */
 
@@ -394,7 +395,10 @@ static fen_status read_model(const fenp_tensors *in, fen_model *m, fenp_file *fi
     if (status == FEN_OK && (m->tangents != NULL) != (m->power < 1))
         status = fenp_damaged(in, "tangents", "belong to powers below 1 and only to them", err);
     if (status == FEN_OK) status = read_preparation(in, file, m, err);
-    if (status == FEN_OK) fenp_model_mark_idle(m);
+    if (status == FEN_OK) {
+        fenp_model_mark_idle(m);
+        m->ready = fenp_ready_new(m);
+    }
     return status;
 }
 

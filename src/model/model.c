@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/registry.h"
 #include "base/text.h"
-#include "model/model.h"
+#include "model/ready.h"
 #include "solver/solver.h"
 
 /* inputs and weights stay NULL: a fit hands over the arrays that it has already. */
@@ -75,6 +75,7 @@ void fen_model_free(fen_model *model)
     free(model->tangents);
     free(model->certificate);
     free(model->selection.grid);
+    fenp_ready_free(model->ready);
     free(model);
 }
 

@@ -29,6 +29,8 @@ typedef struct fenp_selection {
     fenp_score *grid;             /* every point tried, in the order tried             */
 } fenp_selection;
 
+typedef struct fenp_ready fenp_ready;       /* model/ready.h */
+
 struct fen_model {
     fenp_prep  *prep;
     const fen_loss *loss;
@@ -98,6 +100,8 @@ struct fen_model {
                                                outside; NaN: not known or numbers      */
     double      crossing;                   /* quantiles: weight of the training rows on which
                                                they are out of order; NaN: there are none */
+    fenp_ready *ready;                      /* lp, once nothing changes any more: what its
+                                               predictions begin with; NULL: none      */
     char        method[32];
     char        note[512];                  /* what was dropped or filled, in words    */
     double      seconds;

@@ -113,7 +113,7 @@ fen_status fenp_nested_sums(const fenp_kernel *kernel, fen_view x, const int64_t
 {
     const int64_t p = x.cols, bytes = fenp_bytes(p, LANES, sizeof(double));
     int failed = 0;
-#pragma omp parallel
+#pragma omp parallel if (x.rows > LANES)
     {
         double *side = fenp_new(bytes, 1);
         const rows r = { (const quad *)side, p };

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "model/lp.h"
+#include "model/ready.h"
 #include "solver/solver.h"
 #include "support/some_model.h"
 #include "tensor/pivots.h"
@@ -378,6 +378,55 @@ static void nothing_predicts_nothing(void **state)
     }
 }
 
+/* ---- what is kept from call to call -------------------------------------------------------- */
+
+enum { READY_ROWS = 60, READY_COLUMNS = 3 };
+
+typedef struct job {
+    const fen_model *m;
+    const double *x;
+    double *scores;
+} job;
+
+static void *score_rows(void *of)
+{
+    const job *j = of;
+    for (int64_t i = 0; i < READY_ROWS; i++)
+        if (fenp_model_scores(j->m, j->x + i * READY_COLUMNS, 1, j->scores + i, NULL, NULL))
+            j->scores[i] = NAN;
+    return NULL;
+}
+
+/* Rows one by one, larger ones (of more degrees) first, last, and in two threads at once. */
+static void assert_ready_is_no_other(const char *kernel)
+{
+    fen_model *m = plain_model(kernel, 4.0 / 3, 5, READY_COLUMNS, 1);
+    double *x = some_numbers(READY_ROWS * READY_COLUMNS, 31);
+    double wanted[READY_ROWS], once[READY_ROWS], twice[READY_ROWS];
+    job jobs[2] = { { m, x, once }, { m, x, twice } };
+    for (int64_t k = 0; k < READY_ROWS * READY_COLUMNS; k++)
+        x[k] *= 0.01 * (double)(k < READY_ROWS ? 1 + k : READY_ROWS * READY_COLUMNS - k);
+    assert_int_equal(fenp_model_scores(m, x, READY_ROWS, wanted, NULL, NULL), FEN_OK);
+    m->ready = fenp_ready_new(m);
+    assert_non_null(m->ready);
+    pthread_t thread[2];
+    for (int k = 0; k < 2; k++)
+        assert_int_equal(pthread_create(&thread[k], NULL, score_rows, &jobs[k]), 0);
+    for (int k = 0; k < 2; k++) pthread_join(thread[k], NULL);
+    assert_non_null(m->ready->weights);
+    assert_memory_equal(once, wanted, sizeof wanted);
+    assert_memory_equal(twice, wanted, sizeof wanted);
+    free(x);
+    fen_model_free(m);
+}
+
+static void what_is_kept_changes_no_bit(void **state)
+{
+    (void)state;
+    assert_ready_is_no_other("tensor-polynomial");
+    assert_ready_is_no_other("tensor-exponential");
+}
+
 /* ---- in words ------------------------------------------------------------------------------- */
 
 static void objectives_name_the_exponent(void **state)
@@ -441,6 +490,7 @@ int main(void)
         cmocka_unit_test(pivots_are_found_where_there_are_too_many),
         cmocka_unit_test(targets_share_pivots),
         cmocka_unit_test(nothing_predicts_nothing),
+        cmocka_unit_test(what_is_kept_changes_no_bit),
         cmocka_unit_test(objectives_name_the_exponent),
         cmocka_unit_test(descriptions_tell_p_and_q),
     };
