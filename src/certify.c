@@ -234,7 +234,9 @@ int64_t fenp_certify_bytes(const fenp_size *size)
 {
     const int tensor = fenp_is_lp(&size->kernel) && !size->kernel.table->linear;
     return work_bytes(size, size->power < 1.0 ? FENP_NODES_MAX * size->targets : 0) +
-           (tensor ? fenp_forms_room(&size->kernel, size->n, size->p, 2 * size->targets) : 0);
+           (tensor
+                ? fenp_forms_room(&size->kernel, size->n, size->p, 2 * size->targets, size->targets)
+                : 0);
 }
 
 static desk open_desk(fenp_arena *arena, const fen_model *m)

@@ -123,7 +123,8 @@ typedef struct fenp_forms {
     fenp_arena arena;
 } fenp_forms;
 /* Memory that it may take; kernel: gamma need not be known. */
-int64_t    fenp_forms_room(const fenp_kernel *kernel, int64_t n, int64_t p, int64_t count);
+int64_t    fenp_forms_room(const fenp_kernel *kernel, int64_t n, int64_t p, int64_t count,
+                           int64_t scored);
 /* om of the first `scored` vectors alone. To be closed in any case. */
 fen_status fenp_forms_open(fenp_forms *out, const fenp_kernel *kernel, fen_view x, const double *v,
                            int64_t count, int64_t scored, const fenp_task *task, fen_error *err);
@@ -149,7 +150,7 @@ typedef struct fenp_tree {
 } fenp_tree;
 /* Flops of degree m; INFINITY: beyond counting. */
 double     fenp_tree_cost(const fenp_tree *tree, int64_t m);
-int64_t    fenp_tree_bytes(int64_t n, int64_t p, int64_t count);
+int64_t    fenp_tree_bytes(const fenp_tree *tree, int64_t degree);   /* -1: beyond counting */
 /* What rounding comes to, relative: in each term of a sum over rows; in what is made of the
  * sums; in the sums that scores are. */
 typedef struct fenp_tree_done {
@@ -162,7 +163,10 @@ fen_status fenp_tree_add(const fenp_tree *tree, int64_t degree, double c, long d
                          fen_error *err);
 
 /* ---- certify_series.c ---- */
-int64_t    fenp_series_bytes(int64_t n, int64_t p, int64_t count);
+/* What fenp_series_sums takes at most; kernel: gamma need not be known. *whole: so many flops are
+ * enough for all degrees, and nothing is left. */
+int64_t    fenp_series_bytes(const fenp_kernel *kernel, const fenp_tree *size, double budget,
+                             int *whole);
 /* By features of ever higher degrees, until the rest is below `wanted` of T and of little weight in
  * all scores, or so many flops are spent; the errors tell. left: what the rest is, as a share. */
 fen_status fenp_series_sums(const fenp_kernel *kernel, fen_view x, const double *v, int64_t count,

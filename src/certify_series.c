@@ -236,13 +236,19 @@ static double add_rest(const series *s, int64_t degree, fenp_sums *out)
 
 /* ---- all of it --------------------------------------------------------------------------- */
 
+/* A degree that the series has; gamma need not be known. */
+static int is_there(const series *s, int64_t m)
+{
+    return s->kernel.table->uses_gamma || series_at(&s->kernel, m) != 0.0;
+}
+
 /* The highest degree that the budget allows. */
 static int64_t reach_of(const series *s, double budget)
 {
     double spent = 0.0;
     int64_t m = 0;
     for (; m <= DEPTH_MAX && (s->last < 0 || m <= s->last); m++) {
-        if (series_at(&s->kernel, m) != 0.0) spent += fenp_tree_cost(&s->of, m);
+        if (is_there(s, m)) spent += fenp_tree_cost(&s->of, m);
         if (spent > budget) break;
     }
     return m - 1;
@@ -300,11 +306,20 @@ static fen_status add_degrees(const series *s, double wanted, double budget, fen
     return status;
 }
 
-int64_t fenp_series_bytes(int64_t n, int64_t p, int64_t count)
+int64_t fenp_series_bytes(const fenp_kernel *kernel, const fenp_tree *size, double budget,
+                          int *whole)
 {
-    const int64_t columns = fenp_bytes(n, p + 3, sizeof(double)),
-                  tree = fenp_tree_bytes(n, p, count);
-    return columns < 0 || tree < 0 ? INT64_MAX / 4 : columns + tree;
+    const series s = { .of = *size, .kernel = *kernel, .last = kernel->table->last(&kernel->par) };
+    const int64_t reach = reach_of(&s, budget);
+    const int64_t columns = fenp_bytes(size->n, size->p + 3, sizeof(double));
+    int64_t most = 0;
+    *whole = s.last >= 0 && reach == s.last;
+    for (int64_t m = 1; m <= reach; m++) {
+        const int64_t bytes = is_there(&s, m) ? fenp_tree_bytes(size, m) : 0;
+        if (bytes < 0) return INT64_MAX / 4;
+        most = bytes > most ? bytes : most;
+    }
+    return columns < 0 || most > INT64_MAX / 8 ? INT64_MAX / 4 : columns + most;
 }
 
 fen_status fenp_series_sums(const fenp_kernel *kernel, fen_view x, const double *v, int64_t count,

@@ -133,6 +133,9 @@ static void take_better(const fenp_sums *from, int64_t n, int64_t count, int64_t
             out->om[i] = from->om[i], out->om_error[i] = from->om_error[i];
 }
 
+/* Of the series, where pairs cost so much. */
+static double budget_of(double pairs) { return fmin(fmax(pairs, CHEAP), SERIES_MOST); }
+
 static int64_t pairs_doubles(int64_t n, int64_t count) { return 2 * count + (2 * count + 1) * n; }
 
 static fen_status by_pairs(const fenp_kernel *kernel, fen_view x, const double *v, int64_t count,
@@ -158,10 +161,9 @@ static fen_status find_sums(const fenp_kernel *kernel, fen_view x, const double 
                             int64_t scored, fenp_sums *out, const fenp_task *task, fen_error *err)
 {
     const double cost = pairs_cost(kernel, x.rows, x.cols, active_rows(v, x.rows, count));
-    const double budget = fmin(fmax(cost, CHEAP), SERIES_MOST);
     double left;
-    fen_status status =
-        fenp_series_sums(kernel, x, v, count, scored, WANTED, budget, out, &left, task, err);
+    fen_status status = fenp_series_sums(kernel, x, v, count, scored, WANTED, budget_of(cost), out,
+                                         &left, task, err);
     if (status == FEN_OK && !(left <= ENOUGH) && cost <= (task ? PAIRS_MOST : SERIES_MOST))
         status = by_pairs(kernel, x, v, count, scored, out, task, err);
     for (int64_t k = 0; k < count; k++) out->value[k] = fmax(out->value[k], 0.0);
@@ -173,12 +175,16 @@ static int64_t forms_bytes(int64_t n, int64_t count)
     return 3 * fenp_arena_bytes(count) + 3 * fenp_arena_bytes(count * n);
 }
 
-/* The lists of all points, or the columns and a tree of features. */
-int64_t fenp_forms_room(const fenp_kernel *kernel, int64_t n, int64_t p, int64_t count)
+/* The columns and a tree of features; where that may leave a rest, the lists of all points. */
+int64_t fenp_forms_room(const fenp_kernel *kernel, int64_t n, int64_t p, int64_t count,
+                        int64_t scored)
 {
     const int64_t h = fenp_half_order(kernel);
-    const double series = (double)fenp_series_bytes(n, p, count);
-    const double pairs = pairs_cost(kernel, n, p, n) > PAIRS_MOST
+    const double cost = pairs_cost(kernel, n, p, n);
+    const fenp_tree tree = { .n = n, .p = p, .q = 2 * h, .count = count, .scored = scored };
+    int whole;
+    const double series = (double)fenp_series_bytes(kernel, &tree, budget_of(cost), &whole);
+    const double pairs = whole || cost > PAIRS_MOST
                              ? 0.0
                              : (double)fenp_multisets(n, h) * (double)(8 * h + 40 * count) +
                                    8.0 * (double)pairs_doubles(n, count);

@@ -32,9 +32,7 @@ double fenp_tree_cost(const fenp_tree *s, int64_t m)
     return (double)features * (double)s->n * (double)(2 * (s->count + s->scored) + 2);
 }
 
-/* A path down the tree has min(p, degree) different columns. Of SERIES_MOST flops, 6 or more to a
- * feature, none has more than LEVELS: C(39, 20) = 7e10 features. */
-enum { LEVELS = 20 };
+/* A path down the tree has min(p, degree) different columns. */
 static int64_t levels_of(int64_t p, int64_t degree) { return p < 1 ? 1 : p < degree ? p : degree; }
 
 static int64_t bucket_numbers(int64_t n, int64_t p, int64_t scored, int64_t degree)
@@ -42,9 +40,15 @@ static int64_t bucket_numbers(int64_t n, int64_t p, int64_t scored, int64_t degr
     return n * (levels_of(p, degree) + 1 + scored) + p;
 }
 
-int64_t fenp_tree_bytes(int64_t n, int64_t p, int64_t count)
+static int is_fine(const fenp_tree *s, int64_t degree) { return fenp_tree_cost(s, degree) <= FINE; }
+
+int64_t fenp_tree_bytes(const fenp_tree *s, int64_t degree)
 {
-    return fenp_bytes(bucket_numbers(n, p, count, LEVELS), BUCKETS, sizeof(long double));
+    const size_t each = is_fine(s, degree) ? sizeof(long double) : sizeof(double);
+    const int64_t sums = fenp_bytes(s->count, BUCKETS, sizeof(long double));
+    const int64_t nodes =
+        fenp_bytes(bucket_numbers(s->n, s->p, s->scored, degree), BUCKETS, (int64_t)each);
+    return sums < 0 || nodes < 0 || nodes > INT64_MAX - sums ? -1 : nodes + sums;
 }
 
 /* ---- doubles ----------------------------------------------------------------------------- */
@@ -148,7 +152,7 @@ static leaves_function_long *best_leaves_long(void) { return leaves_long; }
 fen_status fenp_tree_add(const fenp_tree *s, int64_t degree, double c, long double start,
                          long double *value, fenp_sums *out, fenp_tree_done *done, fen_error *err)
 {
-    const int fine = fenp_tree_cost(s, degree) <= FINE;
+    const int fine = is_fine(s, degree);
     const double unit = 0.50001 * (fine ? (double)LDBL_EPSILON : DBL_EPSILON);
     const double n = (double)s->n, m = (double)degree;
     const double wide = n / (LANES * DEEP) * ((double)LDBL_EPSILON / DBL_EPSILON);

@@ -31,7 +31,7 @@ int64_t fenp_memory_limit(const fen_options *o)
 
 int64_t fenp_resident_with(int64_t work, const fenp_size *size)
 {
-    const int64_t blas = (int64_t)3 << 20;
+    const int64_t blas = ((int64_t)3 << 20) + fenp_lp_blas_bytes(size);
     return fenp_memory_resident() + work + size->n * (size->targets + 2) * 8 + blas;
 }
 

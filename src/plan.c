@@ -56,15 +56,22 @@ static void describe_selection(const fen_options *o, const fenp_size *size, cons
 
 /* Penalty lp: rows that a fit would refuse. */
 static fen_status check_rows(const fenp_sample *sample, const fen_options *o, int count,
-                             fen_error *err)
+                             fenp_kernel *kernel, fen_error *err)
 {
     double gammas[FEN_VALUES_MAX];
     const fen_kernel *table = fenp_find_kernel(o->kernel);
-    fenp_kernel kernel = fenp_kernel_asked(o, table);
     const fen_status status = fenp_list_gammas(o, table, sample, count, gammas, err);
     if (status != FEN_OK) return status;
-    kernel.par.gamma = gammas[0];
-    return fenp_lp_rows_fit(&kernel, sample, o, err);
+    *kernel = fenp_kernel_asked(o, table);
+    kernel->par.gamma = gammas[0];
+    return fenp_lp_rows_fit(kernel, sample, o, err);
+}
+
+/* Penalty lp: the largest of all steps, as a rule: for rows x (s->size has their kernel), or any. */
+static int64_t usual_peak(const fenp_strategy *s, const fenp_size *size, const fen_view *x)
+{
+    const int64_t solving = s->bytes - fenp_lp_spare(&s->size, x);
+    return fenp_resident_with(solving > s->after ? solving : s->after, size);
 }
 
 /* "; packed would take 60 GB; low-rank 4.1 s and 230 MB": what --route would have meant instead,
@@ -84,7 +91,7 @@ static void add_alternatives(const fen_options *o, const fenp_size *size, const 
             fenp_strategy_make(&other, fenp_find_kernel(o->kernel), fenp_find_loss(o->loss), &asked,
                                &s, NULL) != FEN_OK)
             continue;
-        const int64_t peak = fenp_resident_with(s.bytes, &asked) - fenp_lp_spare(&s.size);
+        const int64_t peak = usual_peak(&s, &asked, NULL);
         const double time = s.flops / rate, unit = pow(10.0, floor(log10(time)) - 1.0);
         fenp_print_short(nearbyint(time / unit) * unit, seconds); /* two digits */
         fenp_bytes_text(peak, bytes);
@@ -104,14 +111,18 @@ static fen_status plan_settled(const fenp_sample *sample, const fen_options *o, 
     const fenp_size size = fenp_size_of(sample, o);
     fen_status status =
         fenp_strategy_make(o, fenp_find_kernel(o->kernel), fenp_find_loss(o->loss), &size, &s, err);
-    if (status == FEN_OK && s.solver->lp) status = check_rows(sample, o, s.gammas, err);
+    if (status == FEN_OK && s.solver->lp)
+        status = check_rows(sample, o, s.gammas, &s.size.kernel, err);
     if (status != FEN_OK) return status;
     fen_plan plan = { .rows = size.n, .features = size.p, .targets = size.targets };
     plan.peak_bytes = fenp_resident_with(s.bytes, &size);
     plan.limit_bytes = fenp_memory_limit(o);
     plan.fits = plan.peak_bytes <= plan.limit_bytes;
     if (!plan.fits) fenp_advise(&s, &size, plan.limit_bytes, plan.advice, sizeof plan.advice);
-    if (plan.fits && s.solver->lp) plan.peak_bytes -= fenp_lp_spare(&s.size);
+    if (plan.fits && s.solver->lp) {
+        const fen_view x = fenp_sample_inputs(sample);
+        plan.peak_bytes = usual_peak(&s, &size, &x);
+    }
     const double rate = fenp_measured_rate(); /* last: it takes memory */
     plan.seconds = s.flops / rate;
     snprintf(plan.method, sizeof plan.method, "%s", s.solver->name);

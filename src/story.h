@@ -18,6 +18,7 @@ typedef struct fenp_strategy {
     int64_t coarse_rows;           /* all gammas are tried on so many rows; 0: skipped  */
     int64_t rows;                  /* the final scores are computed on so many          */
     int64_t bytes;                 /* largest work area of any step                     */
+    int64_t after;                 /* penalty lp: of those after the solver             */
     double  flops;                 /* of all steps                                      */
 } fenp_strategy;
 fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,

@@ -11,6 +11,7 @@
  * Special cases: sums of |x|^q that leave the range of numbers although their root does not
  * (linear kernels, q = 1001) are taken relative to the largest |x|. */
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,8 +19,11 @@
 #include "base/error.h"
 #include "base/registry.h"
 #include "base/text.h"
+#include "certify.h"
+#include "model/lp.h"
 #include "solver/lp.h"
 #include "story_lp.h"
+#include "tensor/pivots_parts.h"
 
 static const double MOST_CERTIFIED = 1e12; /* flops: more are not spent on pairs */
 static const double LARGEST_VALUE = 1e100; /* of a kernel; linear ones: at q = 4 */
@@ -285,13 +289,55 @@ double fenp_lp_certify_flops(const fenp_size *size)
                 fmin(pairs, MOST_CERTIFIED));
 }
 
-int64_t fenp_lp_spare(const fenp_size *size)
+int64_t fenp_lp_spare(const fenp_size *size, const fen_view *x)
 {
     const fenp_form_size form = form_size(size, size->room);
     const fenp_route *route = fenp_find_route(size->route);
-    const int64_t usual = route->usual ? route->usual(&form) : -1;
+    const int64_t usual = route->usual ? route->usual(&form, x) : -1;
     const int64_t spare = usual >= 0 ? route->bytes(&form) - usual : 0;
     return spare > 0 ? spare : 0;
+}
+
+int64_t fenp_lp_blas_bytes(const fenp_size *size)
+{
+    enum { DEEP = 384, WIDE = 2048, OTHER = 1 << 21 }; /* a panel of OpenBLAS; of malloc */
+    const int64_t wide = size->n < WIDE ? size->n : WIDE;
+    if (!fenp_is_lp(&size->kernel)) return 0;
+    return OTHER + omp_get_max_threads() * DEEP * wide * (int64_t)sizeof(double);
+}
+
+/* The features of predictions (model/lp_scores.c); of a series without end so many degrees as they
+ * take where gamma is our own, and there is room for. 0: there are too many. */
+static int64_t predicting_features(const fenp_size *size)
+{
+    enum { MOST = 13, LEAST = 8 };
+    const int64_t count = fenp_feature_count(&size->kernel, size->p);
+    if (count <= FENP_MOST_FEATURES) return count;
+    for (int64_t m = MOST; size->kernel.table->last(&size->kernel.par) < 0 && m >= LEAST; m--) {
+        const int64_t some = fenp_multisets(size->p + 1, m);
+        if (some <= FENP_MOST_FEATURES) return some;
+    }
+    return 0;
+}
+
+/* The search for the pivots of a model. */
+static int64_t pivoting_bytes(const fenp_size *size)
+{
+    const fen_model of = { .kernel = size->kernel, .kept = size->n, .p = size->p };
+    const int64_t bytes = fenp_search_bytes(size->n, size->p, fenp_half_order(&size->kernel),
+                                            fenp_model_most_pivots(&of), 0);
+    return bytes < 0 ? INT64_MAX / 4 : bytes;
+}
+
+int64_t fenp_lp_after_bytes(const fenp_size *size)
+{
+    if (!fenp_is_lp(&size->kernel) || size->kernel.table->linear) return 0;
+    const int64_t count = predicting_features(size);
+    const int64_t predicting =
+        count > 0 ? fenp_feature_weights_bytes(count, size->n) + 16 * count : pivoting_bytes(size);
+    if (fenp_feature_count(&size->kernel, size->p) <= FENP_MOST_FEATURES) return predicting;
+    return predicting + /* what predictions are compared with */
+           fenp_forms_room(&size->kernel, size->n, size->p, size->targets, size->targets);
 }
 
 /* "8", "4.4 million" */

@@ -39,8 +39,13 @@ void       fenp_lp_advise(const fenp_size *size, int64_t rows, int64_t resident,
 double     fenp_lp_opening(const fenp_size *size);
 /* Of the certificate: by all features, or by all pairs of products of q/2 rows. */
 double     fenp_lp_certify_flops(const fenp_size *size);
-/* Bytes that the worst case of a route takes beyond what is usual. */
-int64_t    fenp_lp_spare(const fenp_size *size);
+/* Bytes that the worst case of a route takes beyond what is usual: for rows x, the kernel having its
+ * gamma, or (NULL) for any. */
+int64_t    fenp_lp_spare(const fenp_size *size, const fen_view *x);
+/* What BLAS keeps beyond the little that it always does: factors of Newton steps are packed. */
+int64_t    fenp_lp_blas_bytes(const fenp_size *size);
+/* What comes when the form is closed: what models predict by, and how well. */
+int64_t    fenp_lp_after_bytes(const fenp_size *size);
 /* "features: 8 columns", "packed: 4.4 million distinct entries of the Gram tensor" */
 void       fenp_lp_why(const fenp_size *size, char *out, size_t length);
 #endif

@@ -247,6 +247,8 @@ fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, co
     if (status != FEN_OK) return status;
     s.bytes = fenp_solving_bytes(solver, &s.size);
     if (s.bytes >= 0) s.bytes += fenp_certify_bytes(size) + fenp_tangent_bytes(size);
+    s.after = fenp_lp_after_bytes(size);
+    if (s.bytes >= 0) s.bytes = larger(s.bytes, s.after);
     s.flops = fenp_solving_flops(&s, o, size);
     s.flops += solver->lp ? fenp_lp_certify_flops(size)
                           : 4.0 * (double)size->n * (double)size->n * (double)(size->p + 20);
@@ -273,7 +275,8 @@ static int64_t rows_that_fit(const fenp_strategy *s, const fenp_size *size, int6
         if (s->solver->lp)
             asked.room = fenp_lp_room(&asked, limit - fenp_resident_with(beside, &part));
         const int64_t bytes = fenp_solving_bytes(s->solver, &asked);
-        if (bytes >= 0 && fenp_resident_with(bytes + beside, &part) <= limit)
+        const int64_t most = larger(bytes + beside, fenp_lp_after_bytes(&part));
+        if (bytes >= 0 && fenp_resident_with(most, &part) <= limit)
             low = part.n;
         else
             high = part.n;

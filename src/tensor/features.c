@@ -139,11 +139,23 @@ static void add_rows(fen_view phi, const double *a, double *sum)
                     (int)phi.stride, a, 1, 1.0, sum, 1);
 }
 
+/* Rows whose features are made at a time. */
+static int64_t some_rows(int64_t count)
+{
+    return count < BLOCK_DOUBLES ? BLOCK_DOUBLES / (count + 1) + 1 : 1;
+}
+
+int64_t fenp_feature_weights_bytes(int64_t count, int64_t rows)
+{
+    const int64_t some = some_rows(count);
+    return (some < rows ? some : rows) * count * (int64_t)sizeof(double);
+}
+
 /* The features of some rows at a time. */
 static fen_status add_expanded(const fenp_kernel *kernel, fen_view x, int64_t count,
                                const double *a, double *sum, fen_error *err)
 {
-    const int64_t some = count < BLOCK_DOUBLES ? BLOCK_DOUBLES / (count + 1) + 1 : 1;
+    const int64_t some = some_rows(count) < x.rows ? some_rows(count) : x.rows;
     double *phi = fenp_new(some * count, sizeof *phi);
     if (!phi) return fenp_no_memory(err, fenp_bytes(some, count, sizeof *phi), "features");
     for (int64_t i = 0; i < x.rows; i += some) {

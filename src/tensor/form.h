@@ -52,8 +52,9 @@ struct fenp_route {
     int        (*possible)(const fenp_form_size *size);
     /* of the arena, and at any time of opening; -1: beyond counting */
     int64_t    (*bytes)(const fenp_form_size *size);
-    /* As a rule, where bytes is for the worst case; NULL: bytes. For the planner. */
-    int64_t    (*usual)(const fenp_form_size *size);
+    /* As a rule, where bytes is for the worst case: of rows x, which takes a second, or (NULL) of
+     * any rows. NULL: bytes. For the planner. */
+    int64_t    (*usual)(const fenp_form_size *size, const fen_view *x);
     double     (*build)(const fenp_form_size *size);  /* flops of open, for the planner      */
     double     (*step)(const fenp_form_size *size);   /* of one curvature                    */
     fen_status (*open)(fenp_arena *arena, const fenp_form_size *size, fen_view x, fenp_form *out,
@@ -87,6 +88,7 @@ void    fenp_features_of(const fenp_kernel *kernel, fen_view x, double *out);
  * member: room for the highest degree. */
 int64_t fenp_feature_members(const fenp_kernel *kernel, int64_t p, int64_t k, int64_t *member);
 /* weights (N) = J_q(sum_i a_i phi(x_i)), never n x N at once. */
+int64_t    fenp_feature_weights_bytes(int64_t count, int64_t rows);   /* besides weights */
 fen_status fenp_feature_weights(const fenp_kernel *kernel, fen_view x, const double *a,
                                 double *weights, fen_error *err);
 #endif

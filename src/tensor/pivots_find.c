@@ -89,6 +89,7 @@ typedef struct search {
     fen_view x;
     int64_t h, points, most;
     int check;           /* a last pass makes sure, and finds what is left */
+    int look;            /* no other candidates than the first */
     double top;          /* the largest k(u,u) */
     double goal;         /* e that is small enough */
     double enough;       /* the same, once there are */
@@ -370,7 +371,7 @@ static fen_status search_by_passes(search *s, const fenp_task *task, fen_error *
     double left;
     fen_status status = pass(s, &left, task, err);
     while (status == FEN_OK && left > goal_of(s)) {
-        const double outside = s->worst.count == s->worst.want ? s->worst.least : 0.0;
+        const double outside = s->worst.count == s->worst.want && !s->look ? s->worst.least : 0.0;
         status = set_candidates(s, s->worst.at, join_candidates(s), err);
         if (status == FEN_OK) status = choose(s, DROP * outside, task, err);
         if (s->count == s->most || (!s->check && DROP * outside <= goal_of(s))) break;
@@ -410,6 +411,8 @@ static int64_t bytes_of(int64_t p, int64_t h, int64_t pivots, int64_t candidates
     return all < 1e17 ? (int64_t)(8.0 * all) : -1;
 }
 
+int64_t fenp_first_candidates(void) { return CANDIDATES; }
+
 int64_t fenp_search_bytes(int64_t n, int64_t p, int64_t h, int64_t pivots, int least)
 {
     const int64_t points = fenp_multisets(n, h);
@@ -437,6 +440,7 @@ static fen_status search_open(search *s, const fenp_pivots_wish *wish, fen_error
     s->enough = wish->tolerance * s->top;
     s->few = wish->few;
     s->check = wish->check;
+    s->look = wish->look;
     if (s->points == INT64_MAX)
         return fenp_fail(err, FEN_MEMORY,
                          "%lld rows have more products of %lld than can be counted: take fewer "

@@ -25,15 +25,18 @@ void fenp_span_block(const fenp_span *span, int64_t first, int64_t points, doubl
                      double *e);
 /* How far a search goes: until the largest e is at most fine times the largest k(u,u) with fewer
  * than `few` pivots, at most tolerance times it with more, or there are `most` (0: any number).
- * check = 0: without the last pass, which makes sure of it. room: bytes that `most` pivots may
- * take (0: any number), fenp_search_bytes at least. */
+ * check = 0: without the last pass, which makes sure of it. look = 1: among the first candidates
+ * alone, to see how many there are about. room: bytes that `most` pivots may take (0: any number),
+ * fenp_search_bytes at least. */
 typedef struct fenp_pivots_wish {
     double tolerance, fine;
     int64_t few, most, room;
-    int check;
+    int check, look;
 } fenp_pivots_wish;
 fen_status fenp_pivots_search(const fenp_kernel *kernel, fen_view x, const fenp_pivots_wish *wish,
                               fenp_pivots *out, const fenp_task *task, fen_error *err);
+/* Those of a search in its first round, if there are so many points. */
+int64_t fenp_first_candidates(void);
 /* Bytes of a search for so many pivots among the products of h of n rows of p numbers: the most
  * that it takes, and the least that it can do with. -1: beyond counting */
 int64_t fenp_search_bytes(int64_t n, int64_t p, int64_t h, int64_t pivots, int least);
