@@ -2,9 +2,9 @@
  *
  *     T(a) = sum K(x_i1, ..., x_iq) a_i1 ... a_iq,   q even: C(n+q-1, q) of n^q entries
  *
- * Method: for each prefix of q - 2 rows a GEMM of (their product times x_k) with x_l, some k at
- *   a time against all l that are not before them; then the map of the kernel. Threads share
- *   the slices of packed.h. Sums: packed_sums.c.
+ * Method: for each prefix of q - 2 rows and block of columns a GEMM of (their product times x_k)
+ *   with x_l, some k at a time against all l that are not before them; then the map of the
+ *   kernel. Threads share the slices of packed.h. Sums: packed_sums.c.
  * Special cases: no columns: all sums are 0.
  * Accuracy: that of the GEMM and of the map.
  * Cost: 2 p flops and one map for each entry, and a tenth more for what is thrown away. */
@@ -90,46 +90,47 @@ static void tile_values(const fenp_kernel *kernel, fen_view x, const tile *t, in
 }
 
 /* What the sums take for orders / (q(q-1)/2 (orders of k, l)) of entries with the prefix: its own
- * orders where k, l > j, and less for j once more, or twice. first: the column of k = j. */
-static void weigh(int64_t rows, int64_t h, const int64_t *member, double *first)
+ * orders where k, l > j, and less for j once more (rows entries, none in later blocks), or twice. */
+static void weigh(int64_t rows, int64_t count, int64_t h, const int64_t *member, double *entry)
 {
     const double orders = fenp_multiset_orders(h, member);
     int64_t equal = 1;
     while (equal < h && member[h - 1 - equal] == member[h - 1]) equal++;
-    for (int64_t i = 0; i < rows * (rows + 1) / 2; i++)
-        first[i] *= i < rows ? orders / (double)(equal + 1) : orders;
-    first[0] *= 2.0 / (double)(equal + 2);
+    for (int64_t i = 0; i < count; i++)
+        entry[i] *= i < rows ? orders / (double)(equal + 1) : orders;
+    if (rows > 0) entry[0] *= 2.0 / (double)(equal + 2);
 }
 
-/* The triangle of one prefix; where it ends. */
-static double *fill_prefix(const fenp_kernel *kernel, fen_view x, int64_t h, const int64_t *member,
-                           const tile *t, double *entry)
+/* The columns of one prefix in one block; where they end. */
+static double *fill_place(const fenp_kernel *kernel, fen_view x, const fenp_tensor *s,
+                          const fenp_tensor_place *place, const tile *t, double *entry)
 {
-    const int64_t j = h ? member[h - 1] : 0;
-    double *first = entry;
-    fenp_point_of(x, h, member, t->point);
-    for (int64_t k = j; k < x.rows; k += COLUMNS) {
-        const int64_t count = min_of(COLUMNS, x.rows - k), rest = x.rows - k;
+    const int64_t h = s->q - 2, first = fenp_tensor_column(s, place);
+    double *at = entry;
+    fenp_point_of(x, h, place->member, t->point);
+    for (int64_t k = first; k < place->to; k += COLUMNS) {
+        const int64_t count = min_of(COLUMNS, place->to - k), rest = x.rows - k;
         tile_values(kernel, x, t, k, count);
         for (int64_t c = 0; c < count; c++) {
-            memcpy(entry, t->values + c * rest + c, (size_t)(rest - c) * sizeof *entry);
-            entry += rest - c;
+            memcpy(at, t->values + c * rest + c, (size_t)(rest - c) * sizeof *at);
+            at += rest - c;
         }
     }
-    if (h) weigh(x.rows - j, h, member, first);
-    return entry;
+    if (h > 0)
+        weigh(place->member[h - 1] == first ? x.rows - first : 0, at - entry, h, place->member,
+              entry);
+    return at;
 }
 
 static void fill_slice(const fenp_kernel *kernel, fen_view x, const fenp_tensor *s, int64_t slice,
                        double *work)
 {
     const tile t = { work, work + x.cols, work + x.cols + COLUMNS * x.cols };
-    int64_t *member = (int64_t *)(void *)(s->work + slice * s->work_size);
     double *entry = s->entry + s->offset[slice], *end = s->entry + s->offset[slice + 1];
-    memcpy(member, s->first + slice * s->q, (size_t)s->q * sizeof *member);
+    fenp_tensor_place place = fenp_tensor_begin(s, slice);
     while (entry < end) {
-        entry = fill_prefix(kernel, x, s->q - 2, member, &t, entry);
-        fenp_multiset_next(x.rows, s->q - 2, member);
+        entry = fill_place(kernel, x, s, &place, &t, entry);
+        fenp_tensor_next(s, &place);
     }
 }
 

@@ -10,8 +10,9 @@
  *     B_kl += P S_kl,        B_l,it += P_t y_l,        B_it,iu += P_tu s/2 (t < u),
  *   on the diagonal of B both orders of two slots, and of l and a slot. S has the shape of the end
  *   of a packed n x n triangle: sums of P S over the prefixes and products with a'a are taken over
- *   all of its entries as one long vector, four prefixes at a time so that these sums and
- *   products are not read and written for each, and y of om from the sum at the end. Slices have
+ *   its entries as one long vector, and y of om from the sum at the end. All this is linear in S,
+ *   which therefore comes in blocks of columns so few that what is read of a'a and written of the
+ *   sums stays in the first-level cache, while the tensor is read from end to end. Slices have
  *   sums of their own, which are added in order: the same bits for any number of threads. The
  *   loops are plain C, compiled for three instruction sets as in kernel/distance.c.
  * Special cases: prefixes with two factors 0 (of B: three) add nothing and are not read.
@@ -24,7 +25,11 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { SLICES = 16, FEW = 1 << 14, AT_ONCE = 4 };
+enum {
+    SLICES = 16,
+    FEW = 1 << 14,  /* entries that one thread reads sooner than two */
+    BLOCK = 1 << 10 /* entries of S: twice as many are half of a cache of 32 KB */
+};
 
 /* ---- loops ------------------------------------------------------------------------------- */
 
@@ -69,16 +74,18 @@ INLINE const double *four_columns(const double *s0, int64_t rows, const double *
     return s3 + rows;
 }
 
-/* y = S a, S a packed lower triangle */
-INLINE void times(const double *s, int64_t rows, const double *a, double *y)
+/* y = S a, of S the first columns: a packed lower triangle, or one without its last columns, a
+ * multiple of 4 */
+INLINE void times(const double *s, int64_t rows, int64_t columns, const double *a, double *y)
 {
     int64_t c = 0;
     for (int64_t i = 0; i < rows; i++) y[i] = 0.0;
     for (; c < rows % LANES; c++) s = one_column(s, rows - c, a + c, y + c);
-    for (; c < rows; c += LANES) s = four_columns(s, rows - c, a + c, y + c);
+    for (; c < columns; c += LANES) s = four_columns(s, rows - c, a + c, y + c);
 }
 
-/* out += factor v, and v'a; four sums, as an addition takes as long as four others wait */
+/* out += factor v, and v'a; four sums, as an addition takes as long as four others wait. Stores
+ * come first: compilers would read v twice. */
 INLINE double both(const double *v, int64_t count, const double *a, double factor, double *out)
 {
     vector s0 = { 0.0 }, s1 = { 0.0 }, s2 = { 0.0 }, s3 = { 0.0 };
@@ -86,19 +93,19 @@ INLINE double both(const double *v, int64_t count, const double *a, double facto
     for (; i + 4 * LANES <= count; i += 4 * LANES) {
         const vector v0 = LOAD(v + i), v1 = LOAD(v + i + LANES);
         const vector v2 = LOAD(v + i + 2 * LANES), v3 = LOAD(v + i + 3 * LANES);
-        s0 += v0 * LOAD(a + i);
-        s1 += v1 * LOAD(a + i + LANES);
-        s2 += v2 * LOAD(a + i + 2 * LANES);
-        s3 += v3 * LOAD(a + i + 3 * LANES);
         STORE(out + i, LOAD(out + i) + factor * v0);
         STORE(out + i + LANES, LOAD(out + i + LANES) + factor * v1);
         STORE(out + i + 2 * LANES, LOAD(out + i + 2 * LANES) + factor * v2);
         STORE(out + i + 3 * LANES, LOAD(out + i + 3 * LANES) + factor * v3);
+        s0 += v0 * LOAD(a + i);
+        s1 += v1 * LOAD(a + i + LANES);
+        s2 += v2 * LOAD(a + i + 2 * LANES);
+        s3 += v3 * LOAD(a + i + 3 * LANES);
     }
     for (; i + LANES <= count; i += LANES) {
         const vector v0 = LOAD(v + i);
-        s0 += v0 * LOAD(a + i);
         STORE(out + i, LOAD(out + i) + factor * v0);
+        s0 += v0 * LOAD(a + i);
     }
     s0 = (s0 + s1) + (s2 + s3);
     double sum = SUM(s0);
@@ -109,31 +116,6 @@ INLINE double both(const double *v, int64_t count, const double *a, double facto
     return sum;
 }
 
-/* The same of four, whose sums go to dot. */
-INLINE void four(const double *const v[AT_ONCE], int64_t count, const double *a,
-                 const double factor[AT_ONCE], double *out, double dot[AT_ONCE])
-{
-    const double *v0 = v[0], *v1 = v[1], *v2 = v[2], *v3 = v[3];
-    const double f0 = factor[0], f1 = factor[1], f2 = factor[2], f3 = factor[3];
-    vector s0 = { 0.0 }, s1 = { 0.0 }, s2 = { 0.0 }, s3 = { 0.0 };
-    int64_t i = 0;
-    for (; i + LANES <= count; i += LANES) {
-        const vector at = LOAD(a + i), e0 = LOAD(v0 + i), e1 = LOAD(v1 + i), e2 = LOAD(v2 + i),
-                     e3 = LOAD(v3 + i);
-        s0 += e0 * at;
-        s1 += e1 * at;
-        s2 += e2 * at;
-        s3 += e3 * at;
-        STORE(out + i, LOAD(out + i) + ((f0 * e0 + f1 * e1) + (f2 * e2 + f3 * e3)));
-    }
-    dot[0] = SUM(s0), dot[1] = SUM(s1), dot[2] = SUM(s2), dot[3] = SUM(s3);
-    for (; i < count; i++) {
-        dot[0] += v0[i] * a[i], dot[1] += v1[i] * a[i];
-        dot[2] += v2[i] * a[i], dot[3] += v3[i] * a[i];
-        out[i] += (f0 * v0[i] + f1 * v1[i]) + (f2 * v2[i] + f3 * v3[i]);
-    }
-}
-
 INLINE void add(const double *v, int64_t count, double factor, double *restrict out)
 {
 #pragma omp simd
@@ -141,33 +123,27 @@ INLINE void add(const double *v, int64_t count, double factor, double *restrict 
 }
 
 typedef struct loops {
-    void (*times)(const double *s, int64_t rows, const double *a, double *y);
+    void (*times)(const double *s, int64_t rows, int64_t columns, const double *a, double *y);
     double (*both)(const double *v, int64_t count, const double *a, double factor, double *out);
-    void (*four)(const double *const v[AT_ONCE], int64_t count, const double *a,
-                 const double factor[AT_ONCE], double *out, double dot[AT_ONCE]);
     void (*add)(const double *v, int64_t count, double factor, double *out);
 } loops;
 
-#define VERSION(name, target)                                                                      \
-    target static void times_##name(const double *s, int64_t rows, const double *a, double *y)     \
-    {                                                                                              \
-        times(s, rows, a, y);                                                                      \
-    }                                                                                              \
-    target static double both_##name(const double *v, int64_t count, const double *a,              \
-                                     double factor, double *out)                                   \
-    {                                                                                              \
-        return both(v, count, a, factor, out);                                                     \
-    }                                                                                              \
-    target static void four_##name(const double *const v[AT_ONCE], int64_t count, const double *a, \
-                                   const double factor[AT_ONCE], double *out, double dot[AT_ONCE]) \
-    {                                                                                              \
-        four(v, count, a, factor, out, dot);                                                       \
-    }                                                                                              \
-    target static void add_##name(const double *v, int64_t count, double factor, double *out)      \
-    {                                                                                              \
-        add(v, count, factor, out);                                                                \
-    }                                                                                              \
-    static const loops loops_##name = { times_##name, both_##name, four_##name, add_##name };
+#define VERSION(name, target)                                                                 \
+    target static void times_##name(const double *s, int64_t rows, int64_t columns,           \
+                                    const double *a, double *y)                               \
+    {                                                                                         \
+        times(s, rows, columns, a, y);                                                        \
+    }                                                                                         \
+    target static double both_##name(const double *v, int64_t count, const double *a,         \
+                                     double factor, double *out)                              \
+    {                                                                                         \
+        return both(v, count, a, factor, out);                                                \
+    }                                                                                         \
+    target static void add_##name(const double *v, int64_t count, double factor, double *out) \
+    {                                                                                         \
+        add(v, count, factor, out);                                                           \
+    }                                                                                         \
+    static const loops loops_##name = { times_##name, both_##name, add_##name };
 
 VERSION(plain, )
 #if defined(__x86_64__)
@@ -184,19 +160,7 @@ static const loops *best_loops(void)
 static const loops *best_loops(void) { return &loops_plain; }
 #endif
 
-/* ---- slices ------------------------------------------------------------------------------ */
-
-/* The work of one slice: where it stands, and its sums. */
-typedef struct walk {
-    const fenp_tensor *t;
-    const loops *loop;
-    const double *a;
-    int64_t *member;         /* q - 2: those of the prefix                         */
-    double *before;          /* q: products of a over the slots before, after,     */
-    double *after, *without; /* and but for one slot                               */
-    double *y, *sums;        /* n                                                  */
-    double *square;          /* packed triangle                                    */
-} walk;
+/* ---- the order of entries ---------------------------------------------------------------- */
 
 int64_t fenp_tensor_work(int64_t n, int64_t q) { return 4 * q + 2 * n; }
 
@@ -207,133 +171,155 @@ int64_t fenp_tensor_slices(int64_t q, int64_t entries)
 
 static int64_t triangle(int64_t rows) { return rows * (rows + 1) / 2; }
 
+/* Where column j of a packed n x n triangle begins. */
+static int64_t start(int64_t n, int64_t j) { return triangle(n) - triangle(n - j); }
+
+/* Where a block of columns ends: those after it are a multiple of 4. */
+static int64_t block_end(int64_t n, int64_t from)
+{
+    int64_t rest = (n - from - 1) / LANES * LANES;
+    while (rest > 0 && triangle(n - from) - triangle(rest - LANES) <= BLOCK) rest -= LANES;
+    return triangle(n - from) <= BLOCK ? n : n - rest;
+}
+
+/* The first prefix of the block at `from`. */
+static void enter_block(const fenp_tensor *t, int64_t from, fenp_tensor_place *place)
+{
+    place->from = from, place->to = block_end(t->n, from);
+    memset(place->member, 0, (size_t)t->q * sizeof *place->member);
+}
+
+fenp_tensor_place fenp_tensor_begin(const fenp_tensor *t, int64_t slice)
+{
+    const int64_t *first = t->first + slice * t->q;
+    fenp_tensor_place place = { .member = (int64_t *)(void *)(t->work + slice * t->work_size) };
+    enter_block(t, first[t->q - 1], &place);
+    memcpy(place.member, first, (size_t)(t->q - 2) * sizeof *first);
+    return place;
+}
+
+int64_t fenp_tensor_column(const fenp_tensor *t, const fenp_tensor_place *place)
+{
+    const int64_t j = t->q > 2 ? place->member[t->q - 3] : 0;
+    return j > place->from ? j : place->from;
+}
+
+int64_t fenp_tensor_count(const fenp_tensor *t, const fenp_tensor_place *place)
+{
+    return start(t->n, place->to) - start(t->n, fenp_tensor_column(t, place));
+}
+
+void fenp_tensor_next(const fenp_tensor *t, fenp_tensor_place *place)
+{
+    if (!fenp_multiset_next(place->to, t->q - 2, place->member)) enter_block(t, place->to, place);
+}
+
 void fenp_tensor_cut(fenp_tensor *t)
 {
-    const int64_t h = t->q - 2, entries = fenp_multisets(t->n, t->q);
-    int64_t *member = (int64_t *)(void *)t->work, at = 0, slice = 0;
-    memset(member, 0, (size_t)t->q * sizeof *member);
-    do {
+    const int64_t entries = fenp_multisets(t->n, t->q);
+    fenp_tensor_place place = { .member = (int64_t *)(void *)t->work };
+    int64_t at = 0, slice = 0;
+    enter_block(t, 0, &place);
+    while (at < entries) {
         while (slice < t->slices && at >= entries / t->slices * slice) {
-            memcpy(t->first + slice * t->q, member, (size_t)t->q * sizeof *member);
+            int64_t *first = t->first + slice * t->q;
+            memcpy(first, place.member, (size_t)(t->q - 2) * sizeof *first);
+            first[t->q - 1] = place.from;
             t->offset[slice++] = at;
         }
-        at += triangle(t->n - (h ? member[h - 1] : 0));
-    } while (fenp_multiset_next(t->n, h, member));
+        at += fenp_tensor_count(t, &place);
+        fenp_tensor_next(t, &place);
+    }
     while (slice <= t->slices) t->offset[slice++] = entries;
 }
+
+/* ---- slices ------------------------------------------------------------------------------ */
+
+/* The work of one slice: where it stands, and its sums. */
+typedef struct walk {
+    const fenp_tensor *t;
+    const loops *loop;
+    const double *a;
+    fenp_tensor_place place;
+    double *before;          /* q: products of a over the slots before, after, */
+    double *after, *without; /* and but for one slot                           */
+    double *y, *sums;        /* n                                              */
+    double *square;          /* packed triangle                                */
+} walk;
 
 static walk walk_at(const fenp_tensor *t, const loops *loop, const double *a, int64_t slice)
 {
     double *work = t->work + slice * t->work_size;
-    walk w = { .t = t, .loop = loop, .a = a, .member = (int64_t *)(void *)work };
+    walk w = { .t = t, .loop = loop, .a = a };
     w.before = work + t->q;
     w.after = w.before + t->q;
     w.without = w.after + t->q;
     w.y = w.without + t->q;
     w.sums = w.y + t->n;
     w.square = t->square + slice * triangle(t->n);
-    memcpy(w.member, t->first + slice * t->q, (size_t)t->q * sizeof *w.member);
     return w;
 }
-
-/* Where column j of a packed n x n triangle begins, and what has the shape of a prefix's S. */
-static int64_t tail(const walk *w, int64_t j) { return triangle(w->t->n) - triangle(w->t->n - j); }
 
 static int zeros_among(const walk *w, int64_t slots)
 {
     int found = 0;
-    for (int64_t s = 0; s < slots; s++) found += w->a[w->member[s]] == 0.0;
+    for (int64_t s = 0; s < slots; s++) found += w->a[w->place.member[s]] == 0.0;
     return found;
 }
 
 /* Products without one slot, and the whole one. */
 static double products(const walk *w, int64_t slots)
 {
+    const int64_t *member = w->place.member;
     double before = 1.0, after = 1.0;
     for (int64_t s = 0; s < slots; s++) {
         w->before[s] = before;
-        before *= w->a[w->member[s]];
+        before *= w->a[member[s]];
     }
     for (int64_t s = slots - 1; s >= 0; s--) {
         w->after[s] = after;
         w->without[s] = w->before[s] * after;
-        after *= w->a[w->member[s]];
+        after *= w->a[member[s]];
     }
     return before;
 }
 
 /* ---- all indices but one ------------------------------------------------------------------ */
 
-/* Prefixes with the same members but for the last: some that wait to be read together. */
-typedef struct run {
-    double head; /* product of a over the members that they share */
-    double sum;  /* of a_j s                                      */
-    int count;
-    int64_t last[AT_ONCE];        /* their j, ascending                            */
-    const double *block[AT_ONCE]; /* and entries                                   */
-} run;
-
-/* s of one is there. */
-static void add_one(const walk *w, run *r, int64_t j, double s)
+/* From the prefix of w to the last of its block that differs in j alone, or to the end; where that
+ * is. What they share: the product `head`, and so the sum of a_j s for its members. */
+static const double *scores_run(walk *w, const double *at, const double *end)
 {
-    w->sums[j] += r->head * s;
-    r->sum += w->a[j] * s;
-}
-
-/* The part of S that all have is read at once, what comes before it one by one. */
-static void add_four(const walk *w, run *r)
-{
-    const int64_t n = w->t->n, common = triangle(n - r->last[AT_ONCE - 1]);
-    double s[AT_ONCE], factor[AT_ONCE], dot[AT_ONCE];
-    const double *rest[AT_ONCE];
-    for (int g = 0; g < AT_ONCE; g++) {
-        const int64_t j = r->last[g], from = tail(w, j), own = triangle(n - j) - common;
-        factor[g] = r->head * w->a[j];
-        rest[g] = r->block[g] + own;
-        s[g] = w->loop->both(r->block[g], own, w->t->pairs + from, factor[g], w->square + from);
-    }
-    const int64_t from = triangle(n) - common;
-    w->loop->four(rest, common, w->t->pairs + from, factor, w->square + from, dot);
-    for (int g = 0; g < AT_ONCE; g++) add_one(w, r, r->last[g], s[g] + dot[g]);
-    r->count = 0;
-}
-
-static void add_rest(const walk *w, run *r)
-{
-    for (int g = 0; g < r->count; g++) {
-        const int64_t j = r->last[g], from = tail(w, j);
-        add_one(w, r, j,
-                w->loop->both(r->block[g], triangle(w->t->n - j), w->t->pairs + from,
-                              r->head * w->a[j], w->square + from));
-    }
-}
-
-/* From the prefix of w to the last that differs in j alone, or to the end; where that is. */
-static const double *scores_run(walk *w, const double *block, const double *end)
-{
-    const int64_t n = w->t->n, h = w->t->q - 2;
+    const fenp_tensor *t = w->t;
+    const int64_t n = t->n, h = t->q - 2, to = w->place.to, stop = start(n, to);
     const int zeros = zeros_among(w, h - 1);
-    run r = { .head = products(w, h - 1) };
-    for (int64_t j = w->member[h - 1]; j < n && block < end; block += triangle(n - j), j++) {
-        if (zeros + (w->a[j] == 0.0) >= 2) continue;
-        r.last[r.count] = j, r.block[r.count++] = block;
-        if (r.count == AT_ONCE) add_four(w, &r);
+    const double head = products(w, h - 1);
+    double sum = 0.0;
+    for (int64_t j = w->place.member[h - 1]; j < to && at < end; j++) {
+        const int64_t from = start(n, j > w->place.from ? j : w->place.from), count = stop - from;
+        const double a = w->a[j];
+        if (zeros + (a == 0.0) < 2) {
+            const double s = w->loop->both(at, count, t->pairs + from, head * a, w->square + from);
+            w->sums[j] += head * s;
+            sum += a * s;
+        }
+        at += count;
     }
-    add_rest(w, &r);
-    for (int64_t t = 0; t < h - 1; t++) w->sums[w->member[t]] += w->without[t] * r.sum;
-    w->member[h - 1] = n - 1;
-    fenp_multiset_next(n, h, w->member);
-    return block;
+    for (int64_t s = 0; s < h - 1; s++) w->sums[w->place.member[s]] += w->without[s] * sum;
+    w->place.member[h - 1] = to - 1;
+    fenp_tensor_next(t, &w->place);
+    return at;
 }
 
 static void scores_slice(walk *w, int64_t slice)
 {
     const fenp_tensor *t = w->t;
-    const double *block = t->entry + t->offset[slice], *end = t->entry + t->offset[slice + 1];
+    const double *at = t->entry + t->offset[slice], *end = t->entry + t->offset[slice + 1];
     memset(w->sums, 0, (size_t)t->n * sizeof *w->sums);
     memset(w->square, 0, (size_t)triangle(t->n) * sizeof *w->square);
-    while (block < end) block = scores_run(w, block, end);
-    w->loop->times(w->square, t->n, w->a, w->y);
+    w->place = fenp_tensor_begin(t, slice);
+    while (at < end) at = scores_run(w, at, end);
+    w->loop->times(w->square, t->n, t->n, w->a, w->y);
 }
 
 /* What a'Sa is the product of S with, as S is packed. */
@@ -350,7 +336,7 @@ void fenp_tensor_scores(const fenp_tensor *t, const double *a, double *om)
 {
     const loops *loop = best_loops();
     if (t->q == 2) {
-        loop->times(t->entry, t->n, a, om);
+        loop->times(t->entry, t->n, t->n, a, om);
         return;
     }
     set_pairs(t, a);
@@ -370,34 +356,34 @@ void fenp_tensor_scores(const fenp_tensor *t, const double *a, double *om)
 /* ---- all but two -------------------------------------------------------------------------- */
 
 /* Column i of the packed triangle, to be indexed by the row. */
-static double *column(const walk *w, int64_t i) { return w->square + tail(w, i) - i; }
+static double *column(const walk *w, int64_t i) { return w->square + start(w->t->n, i) - i; }
 
 /* Both of two indices are slots of the prefix. */
 static void add_pairs(const walk *w, int64_t slots, double factor)
 {
     for (int64_t t = 0; t < slots; t++) {
-        const int64_t i = w->member[t];
+        const int64_t i = w->place.member[t];
         double rest = factor * w->before[t]; /* and those between t and u */
         for (int64_t u = t + 1; u < slots; u++) {
-            const int64_t k = w->member[u];
+            const int64_t k = w->place.member[u];
             column(w, i)[k] += (i == k ? 2.0 : 1.0) * rest * w->after[u];
             rest *= w->a[k];
         }
     }
 }
 
-static void curvature_prefix(const walk *w, const double *block)
+static void curvature_prefix(const walk *w, const double *at, int64_t count)
 {
-    const int64_t h = w->t->q - 2, j = w->member[h - 1], rows = w->t->n - j;
-    const double whole = products(w, h), *a = w->a + j;
+    const int64_t h = w->t->q - 2, k = fenp_tensor_column(w->t, &w->place), rows = w->t->n - k;
+    const double whole = products(w, h), *a = w->a + k;
     double sum = 0.0;
-    w->loop->times(block, rows, a, w->y);
+    w->loop->times(at, rows, w->place.to - k, a, w->y);
     for (int64_t i = 0; i < rows; i++) sum += a[i] * w->y[i];
-    w->loop->add(block, triangle(rows), whole, w->square + tail(w, j));
+    w->loop->add(at, count, whole, column(w, k) + k);
     for (int64_t t = 0; t < h; t++) {
-        double *to = column(w, w->member[t]) + j;
+        double *to = column(w, w->place.member[t]) + k;
         w->loop->add(w->y, rows, w->without[t], to);
-        if (w->member[t] == j) to[0] += w->without[t] * w->y[0];
+        if (w->place.member[t] == k) to[0] += w->without[t] * w->y[0];
     }
     add_pairs(w, h, 0.5 * sum);
 }
@@ -405,13 +391,14 @@ static void curvature_prefix(const walk *w, const double *block)
 static void curvature_slice(walk *w, int64_t slice)
 {
     const fenp_tensor *t = w->t;
-    const int64_t h = t->q - 2;
-    const double *block = t->entry + t->offset[slice], *end = t->entry + t->offset[slice + 1];
+    const double *at = t->entry + t->offset[slice], *end = t->entry + t->offset[slice + 1];
     memset(w->square, 0, (size_t)triangle(t->n) * sizeof *w->square);
-    while (block < end) {
-        if (zeros_among(w, h) < 3) curvature_prefix(w, block);
-        block += triangle(t->n - w->member[h - 1]);
-        fenp_multiset_next(t->n, h, w->member);
+    w->place = fenp_tensor_begin(t, slice);
+    while (at < end) {
+        const int64_t count = fenp_tensor_count(t, &w->place);
+        if (zeros_among(w, t->q - 2) < 3) curvature_prefix(w, at, count);
+        at += count;
+        fenp_tensor_next(t, &w->place);
     }
 }
 
@@ -419,17 +406,13 @@ void fenp_tensor_curvature(const fenp_tensor *t, const double *a, double *b)
 {
     const loops *loop = best_loops();
     const int64_t n = t->n, size = triangle(n);
-    if (t->q == 2) {
-        for (int64_t j = 0; j < n; j++)
-            memcpy(b + j * n + j, t->entry + j * n - triangle(j) + j, (size_t)(n - j) * sizeof *b);
-        return;
-    }
+    const double *sum = t->q > 2 ? t->square : t->entry;
 #pragma omp parallel for schedule(dynamic) if (t->slices > 1)
-    for (int64_t k = 0; k < t->slices; k++) {
+    for (int64_t k = 0; k < (t->q > 2 ? t->slices : 0); k++) {
         walk w = walk_at(t, loop, a, k);
         curvature_slice(&w, k);
     }
     for (int64_t k = 1; k < t->slices; k++) loop->add(t->square + k * size, size, 1.0, t->square);
     for (int64_t j = 0; j < n; j++)
-        memcpy(b + j * n + j, t->square + j * n - triangle(j) + j, (size_t)(n - j) * sizeof *b);
+        memcpy(b + j * n + j, sum + start(n, j), (size_t)(n - j) * sizeof *b);
 }

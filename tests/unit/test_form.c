@@ -457,6 +457,42 @@ static void test_powers(void **state)
     }
 }
 
+/* ---- many rows ---------------------------------------------------------------------------- */
+
+/* Several blocks of columns (packed.h), whose numbers are not all multiples of 4: by features. */
+static void by_features(int64_t n, const double *a)
+{
+    enum { P = 3 };
+    const fenp_kernel k = kernel_of("tensor-polynomial", 4.0);
+    double *x = random_numbers(17, n * P, 0.7), *om = doubles(2 * n), *b = doubles(2 * n * n);
+    double value[2];
+    for (int r = 0; r < 2; r++) {
+        opened o = open_form(exact_routes[r], &k, (fen_view){ x, n, P, P });
+        value[r] = o.form.route->scores(&o.form, a, om + r * n);
+        o.form.route->curvature(&o.form, a, b + r * n * n);
+        mirror(b + r * n * n, n);
+        fenp_arena_close(&o.arena);
+    }
+    assert_true(fabs(value[1] - value[0]) <= 1e-11 * value[0]);
+    assert_true(apart(om, om + n, n) <= 1e-11);
+    for (int64_t j = 0; j < n; j++) assert_true(apart(b + j * n, b + (n + j) * n, n) <= 1e-11);
+    free(x);
+    free(om);
+    free(b);
+}
+
+static void test_many_rows(void **state)
+{
+    (void)state;
+    for (int64_t n = 44; n <= 92; n += n < 50 ? 1 : 14) {
+        double *a = random_numbers(18, n, 1.0);
+        by_features(n, a);
+        for (int64_t i = 0; i < n; i++) a[i] *= i % 5 == 2; /* most prefixes are not read */
+        by_features(n, a);
+        free(a);
+    }
+}
+
 /* ---- threads ------------------------------------------------------------------------------ */
 
 static void same_bits(const fenp_route *route, const char *name, double q, int64_t n, int64_t p)
@@ -485,6 +521,7 @@ static void test_threads(void **state)
     (void)state;
     same_bits(&fenp_route_features, "linear", 4.0, 20, 9000);
     same_bits(&fenp_route_packed, "tensor-exponential", 4.0, 35, 6);
+    same_bits(&fenp_route_packed, "tensor-exponential", 4.0, 62, 6);
 }
 
 /* ---- features ----------------------------------------------------------------------------- */
@@ -732,25 +769,16 @@ static void test_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definition),
-        cmocka_unit_test(test_repeated_rows_and_zeros),
-        cmocka_unit_test(test_routes_agree),
-        cmocka_unit_test(test_derivatives),
-        cmocka_unit_test(test_root),
-        cmocka_unit_test(test_real_orders),
-        cmocka_unit_test(test_overflow),
-        cmocka_unit_test(test_powers),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_members),
-        cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_even_orders),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_size),
-        cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_low_rank_agrees),
+        cmocka_unit_test(test_definition),   cmocka_unit_test(test_repeated_rows_and_zeros),
+        cmocka_unit_test(test_routes_agree), cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_root),         cmocka_unit_test(test_real_orders),
+        cmocka_unit_test(test_overflow),     cmocka_unit_test(test_powers),
+        cmocka_unit_test(test_many_rows),    cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_counts),       cmocka_unit_test(test_members),
+        cmocka_unit_test(test_weights),      cmocka_unit_test(test_even_orders),
+        cmocka_unit_test(test_table),        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_size),
+        cmocka_unit_test(test_constants),    cmocka_unit_test(test_low_rank_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
