@@ -301,8 +301,10 @@ int64_t fenp_lp_spare(const fenp_size *size, const fen_view *x)
 int64_t fenp_lp_blas_bytes(const fenp_size *size)
 {
     enum { DEEP = 384, WIDE = 2048, OTHER = 1 << 21 }; /* a panel of OpenBLAS; of malloc */
-    const int64_t wide = size->n < WIDE ? size->n : WIDE;
+    int64_t wide = size->n < WIDE ? size->n : WIDE;
     if (!fenp_is_lp(&size->kernel)) return 0;
+    const int64_t count = fenp_feature_count(&size->kernel, size->p);
+    if (strcmp(size->route, "features") == 0 && count < wide) wide = count; /* by a root */
     return OTHER + omp_get_max_threads() * DEEP * wide * (int64_t)sizeof(double);
 }
 
@@ -332,9 +334,11 @@ static int64_t pivoting_bytes(const fenp_size *size)
 int64_t fenp_lp_after_bytes(const fenp_size *size)
 {
     if (!fenp_is_lp(&size->kernel) || size->kernel.table->linear) return 0;
-    const int64_t count = predicting_features(size);
-    const int64_t predicting =
-        count > 0 ? fenp_feature_weights_bytes(count, size->n) + 16 * count : pivoting_bytes(size);
+    enum { KEPT = 1 << 26 }; /* of the weights of all targets: model/ready.c */
+    const int64_t count = predicting_features(size), weights = 8 * count * size->targets;
+    const int64_t predicting = count > 0 ? fenp_feature_weights_bytes(count, size->n) + 8 * count +
+                                               (weights < KEPT ? weights : KEPT)
+                                         : pivoting_bytes(size);
     if (fenp_feature_count(&size->kernel, size->p) <= FENP_MOST_FEATURES) return predicting;
     return predicting + /* what predictions are compared with */
            fenp_forms_room(&size->kernel, size->n, size->p, size->targets, size->targets);
