@@ -90,7 +90,7 @@ static void tile_values(const fenp_kernel *kernel, fen_view x, const tile *t, in
 }
 
 /* What the sums take for orders / (q(q-1)/2 (orders of k, l)) of entries with the prefix: its own
- * orders where k, l > j, and less for j once more (rows entries, none in later blocks), or twice. */
+ * orders where k, l > j, and less for j once more (so many rows, 0 in later blocks), or twice. */
 static void weigh(int64_t rows, int64_t count, int64_t h, const int64_t *member, double *entry)
 {
     const double orders = fenp_multiset_orders(h, member);
