@@ -47,7 +47,7 @@ double fenp_claim_stationarity(const fenp_claim *c, const double *u);
 double fenp_claim_digits(const fenp_claim *c);
 
 /* ---- certify_distance.c: penalty lp ---- */
-/* The distances of a certificate that has everything else; dual: D as it came out, be it above P. */
+/* Distances, of a certificate that has everything else; dual: D as it came out, be it above P. */
 void   fenp_claim_distance(const fenp_claim *c, double dual, fen_certificate *out);
 
 /* ---- certify_feasible.c ---- */

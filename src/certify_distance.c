@@ -1,26 +1,30 @@
 /* certify_distance.c -- penalty lp: how far the model is from the optimum, at most
  *
- * w, b, t_i = f(x_i) + b: of the model; with a star: of any optimum (w* is the only one, b* need not
- * be). G = P - D >= P - P*, delta = |w - w*|_p, k_i = |phi(x_i)|_q, N = |w|_p, R(w) = |w|_p^p,
- * v_i = loss(y_i, .), and z the feasible dual vector by which D is a bound.
+ * w, b, t_i = f(x_i) + b: of the model; with a star: of any optimum (w* is the only one, b* need
+ * not be). G = P - D >= P - P*, delta = |w - w*|_p, k_i = |phi(x_i)|_q, N = |w|_p,
+ * R(w) = |w|_p^p, v_i = loss(y_i, .), and z the feasible dual vector by which D is a bound.
  *
- * norm     P is convex plus lambda R, and least at the star: G >= lambda (R(w) - R(w*) - <grad R(w*),
- *          w - w*>), which is at least lambda p (p-1)/2 sum_k m_k^(p-2) (w_k - w*_k)^2, m_k = max(|w_k|,
- *          |w*_k|), since |s|^p has the second derivative p (p-1) |s|^(p-2), which falls with |s|.
- *          Hoelder: delta^2 <= (sum m^(p-2) (w - w*)^2) |m|_p^(2-p), and |m|_p <= N + delta. So delta is
- *          at most the root of delta^2 = c (N + delta)^(2-p), c = 2 G / (lambda p (p-1)).
- * f        |f(x) - f*(x)| <= delta |phi(x)|_q in any row: Hoelder once more.
- * rows     P(w, b) - D(z) = sum_i w_i gap_i(t_i) + (something >= 0), gap_i(t) = v_i(t) + v_i*(-z_i) + z_i t
- *          >= 0, for any w and b: at the star w_i gap_i(t*_i) <= G, and so is their sum. The gaps are convex:
- *          t*_i lies in an interval around t_i. Square loss: P - P* >= sum_i w_i (t_i - t*_i)^2 as well.
- * bias     t*_i is within e_i = delta k_i of f(x_i) + b*: sum_i w_i min gap_i over that <= G. The sum is
- *          convex in b*: it lies in an interval around b. Square loss: weighted means of t - t* and of
- *          f - f* give |b - b*| <= sqrt(G / W) + delta sum w_i k_i / W as well, W = sum w.
- * Each is the least of what there is to say; no bound (a bias that no row holds on one side): INFINITY.
+ * norm   P is convex plus lambda R, and least at the star: G / lambda is at least R(w) less the
+ *        tangent of R at w*, which is at least p (p-1)/2 sum_k m_k^(p-2) (w_k - w*_k)^2,
+ *        m_k = max(|w_k|, |w*_k|): |s|^p has the second derivative p (p-1) |s|^(p-2), which falls
+ *        with |s|. Hoelder: delta^2 <= (sum m^(p-2) (w - w*)^2) |m|_p^(2-p), and
+ *        |m|_p <= N + delta. So delta is at most the root of delta^2 = c (N + delta)^(2-p),
+ *        c = 2 G / (lambda p (p-1)).
+ * f      |f(x) - f*(x)| <= delta |phi(x)|_q in any row: Hoelder once more.
+ * rows   P(w, b) - D(z) = sum_i w_i gap_i(t_i) + (something >= 0) for any w and b,
+ *        gap_i(t) = v_i(t) + v_i*(-z_i) + z_i t >= 0: at the star each w_i gap_i(t*_i), and their
+ *        sum, is at most G. The gaps are convex: t*_i lies in an interval, as t_i does. Square
+ *        loss: P - P* >= sum_i w_i (t_i - t*_i)^2 as well.
+ * bias   t*_i is within e_i = delta k_i of f(x_i) + b*: sum_i w_i min gap_i over that is at most G.
+ *        The sum is convex in b*, which lies in an interval, as b does. Square loss: the weighted
+ *        means of t - t* and of f - f* give |b - b*| <= sqrt(G / W) + delta sum w_i k_i / W as
+ *        well, W = sum w.
+ * Each is the least of what there is to say. A bias that no row holds on one side: INFINITY.
  *
- * Accuracy: G includes what P and D may lose by rounding, the e_i what f does; ends of intervals are
- *   outer ones, to a thousandth. Where D comes out above P the difference counts as an error of its size.
- * Cost: some 40 times n losses, and as many times again for the few rows that can have the largest. */
+ * Accuracy: G includes what P and D may lose by rounding, the e_i what f and predictions do; ends
+ *   of intervals are outer ones, to a thousandth. Where D comes out above P the difference counts
+ *   as an error of its size.
+ * Cost: some 40 times n losses, and as many times again for the few rows that can be the worst. */
 #include <float.h>
 #include <math.h>
 
@@ -43,7 +47,13 @@ typedef struct state {
 
 static double label_of(const fenp_claim *c, int64_t i) { return c->y[i] - c->shift; }
 
-static double slack_of(const fenp_claim *c, int64_t i) { return c->slack ? c->slack[i] : 0.0; }
+/* What f(x_i) may be off by, in the certificate and in a prediction by features. */
+static double slack_of(const state *s, int64_t i)
+{
+    const fenp_claim *c = s->c;
+    const double sum = c->norm > 0.0 ? c->norm * c->size[i] : 0.0;
+    return (c->slack ? c->slack[i] : 0.0) + 64.0 * DBL_EPSILON * (sum + fabs(s->bias));
+}
 
 /* What a loss and its conjugate are made of, to a factor: `wide` is the size of the scores. */
 static double size_at(const fenp_claim *c, int64_t i, double t, double wide)
@@ -89,9 +99,7 @@ static double norm_distance(const state *s)
 /* e_i, and what f may be off by. */
 static double score_distance(const state *s, int64_t i)
 {
-    const fenp_claim *c = s->c;
-    const double f = s->delta > 0.0 ? s->delta * c->size[i] : 0.0;
-    return f + slack_of(c, i) + 4.0 * DBL_EPSILON * (fabs(c->f[i]) + fabs(s->bias));
+    return (s->delta > 0.0 ? s->delta * s->c->size[i] : 0.0) + slack_of(s, i);
 }
 
 /* ---- intervals ----------------------------------------------------------------------------- */
@@ -137,11 +145,12 @@ static int row_is_beyond(const state *s, double h)
     return w > 0.0 && w * gap_at(s, s->row, t + s->side * h, fabs(t)) > s->level * ABOVE;
 }
 
-/* An h that is beyond, to a thousandth the least of them; `most`: none up to that. */
-static double end_of(int (*is_beyond)(const state *, double), const state *s, double start,
-                     double most)
+/* An h > near that is beyond, to a thousandth the least of them; `most`: none up to that. What the
+ * model has is no farther than near: beyond an h that is beyond all are. */
+static double end_of(int (*is_beyond)(const state *, double), const state *s, double near,
+                     double start, double most)
 {
-    double near = 0.0, far = fmin(start, most);
+    double far = fmin(fmax(start, near), most);
     while (!is_beyond(s, far)) {
         if (far >= most) return most;
         near = far, far = fmin(64.0 * far, most);
@@ -177,14 +186,14 @@ static double bias_distance(state *s)
     start = fmax(start, DBL_MIN);
     const double most = fenp_is_square(c->loss) ? bias_by_means(s) : INFINITY;
     for (s->side = -1.0; s->side <= 1.0; s->side += 2.0)
-        worst = fmax(worst, end_of(bias_is_beyond, s, start, most));
+        worst = fmax(worst, end_of(bias_is_beyond, s, 0.0, start, most));
     return worst;
 }
 
-/* Is t*_i known to be within h of t_i? */
+/* Is t*_i known to be within h of t_i as computed? */
 static int is_within(state *s, double h)
 {
-    int within = 1;
+    int within = h >= slack_of(s, s->row);
     for (s->side = -1.0; within && s->side <= 1.0; s->side += 2.0) within = row_is_beyond(s, h);
     return within;
 }
@@ -196,15 +205,16 @@ static double largest_distance(state *s, double bias)
     const int square = fenp_is_square(c->loss);
     double worst = 0.0;
     for (int64_t i = 0; i < c->n; i++) {
+        const double slack = slack_of(s, i);
         double most = score_distance(s, i) + bias, own = 0.0;
         s->row = i;
         if (square && c->w[i] > 0.0)
-            most = fmin(most, ABOVE * sqrt(s->gap / c->w[i]) + 2.0 * slack_of(c, i));
-        if (most <= worst || is_within(s, worst)) continue;
+            most = fmin(most, ABOVE * sqrt(s->gap / c->w[i]) + 2.0 * slack);
+        if (most <= worst || is_within(s, worst - slack)) continue;
         const double start = most < INFINITY ? most : fmax(worst, DBL_MIN);
         for (s->side = -1.0; s->side <= 1.0; s->side += 2.0)
-            own = fmax(own, end_of(row_is_beyond, s, start, most));
-        worst = fmax(worst, fmin(most, own + slack_of(c, i)));
+            own = fmax(own, end_of(row_is_beyond, s, slack, start, most));
+        worst = fmax(worst, fmin(most, own + slack));
     }
     return worst + 4.0 * DBL_EPSILON * (fabs(c->offset) + worst);
 }

@@ -39,8 +39,8 @@ static int same_stationarity(const fen_model *m, double a, double b)
 }
 
 /* Bounds of the distance to the optimum go with the root of the gap. Where that is rounding errors,
- * those of another machine make it another number; it never is below what rounding may come to
- * (certify_distance.c), which makes for the factor. A model that was not told its distance has NaN. */
+ * another machine has another one; but it counts for no less than rounding may come to
+ * (certify_distance.c), which makes for the factor. Older models were not told theirs: NaN. */
 static int same_distance(double stored, double now, double relative_gap)
 {
     const double factor = relative_gap > 1e-10 ? 1.01 : 3.0;

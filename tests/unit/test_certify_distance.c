@@ -1,10 +1,9 @@
-/* test_certify_distance.c -- penalty lp: no model is farther from the optimum than its certificate says
+/* test_certify_distance.c -- penalty lp: no model is farther from the optimum than it says
  *
  * Optima are fits with the smallest gap there is, whose own distances count as their error. Against
  * them: fits with loose tolerances, of every route, and dual vectors, weights and biases that were
- * spoiled on purpose, by features written out: |w - w*|_p, |b - b*|, and predictions of training rows
- * and new ones. And that the bounds are no better and no worse than what they are made of. */
-#include <float.h>
+ * spoiled on purpose, by features written out: |w - w*|_p, |b - b*|, and predictions of training
+ * rows and new ones. And that the bounds are no more than what they are made of. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
