@@ -304,7 +304,7 @@ int64_t fenp_lp_blas_bytes(const fenp_size *size)
     int64_t wide = size->n < WIDE ? size->n : WIDE;
     if (!fenp_is_lp(&size->kernel)) return 0;
     const int64_t count = fenp_feature_count(&size->kernel, size->p);
-    if (strcmp(size->route, "features") == 0 && count < wide) wide = count; /* by a root */
+    if (strcmp(size->route, "packed") != 0 && count < wide) wide = count; /* a root */
     return OTHER + omp_get_max_threads() * DEEP * wide * (int64_t)sizeof(double);
 }
 
