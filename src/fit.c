@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/registry.h"
 #include "base/threads.h"
+#include "fit_rounds.h"
 #include "model/ready.h"
 #include "promise/calibrate.h"
 #include "story_lp.h"

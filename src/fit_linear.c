@@ -3,10 +3,7 @@
  *     setup -> choose lambda -> solve every output until certified -> model
  *
  * Without a penalty the square loss goes to QR (rank, aliased columns), all else to the working
- * sets of solver/linear.h. Those stop at their own account of the gap; the certificate decides,
- * and where it asks for more, outputs go on with a smaller gap. A limit or the caller ends the
- * work at the best so far, which is certified all the same. Where nothing is proved and the best
- * constant has a lower objective, that is the answer. */
+ * sets of solver/linear.h, in rounds (fit_rounds.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +12,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/threads.h"
+#include "fit_rounds.h"
 #include "loss/traits.h"
 #include "solver/least_squares.h"
-#include "story.h"
-
-enum { MOST_ROUNDS = 4 };
 
 typedef struct drive {
     fen_model *m;
@@ -122,8 +117,9 @@ static int takes_qr(const fen_model *m)
 /* ---- working sets -------------------------------------------------------------------------- */
 
 /* What there is before the first step, and where a solver did worse. */
-static fen_status make_constant(const drive *d, int64_t k, fen_error *err)
+static fen_status make_constant(void *user, int64_t k, fen_error *err)
 {
+    const drive *d = user;
     fen_model *m = d->m;
     const int64_t p = d->setup->x.p;
     double *w = fenp_new(m->n, sizeof *w), par;
@@ -136,10 +132,12 @@ static fen_status make_constant(const drive *d, int64_t k, fen_error *err)
     return FEN_OK;
 }
 
-static fen_status solve_problem(drive *d, int64_t k, double gap, int *reached,
+static fen_status solve_problem(void *user, int64_t k, int round, double gap, int *reached,
                                 const fenp_task *task, fen_error *err)
 {
+    const drive *d = user;
     fen_model *m = d->m;
+    (void)round;
     const int64_t first = k * m->copies;
     fenp_linear_state *state = NULL;
     fenp_linear_point point = { .lambda = m->lambda,
@@ -150,70 +148,22 @@ static fen_status solve_problem(drive *d, int64_t k, double gap, int *reached,
     if (status == FEN_OK) status = fenp_linear_solve(state, gap, &point, task, err);
     fenp_linear_end(state);
     if (point.method) snprintf(m->method, sizeof m->method, "%s", point.method);
-    *reached |= status == FEN_OK && point.relative_gap <= gap;
+    *reached = status == FEN_OK && point.relative_gap <= gap;
     return status;
 }
 
-static int is_proved(const fen_model *m, int64_t t)
+static fenp_rounds rounds_of(drive *d)
 {
-    return fabs(m->certificate[t].relative_gap) <= m->tolerance;
-}
-
-/* All problems that are not yet proved. *reached: some solver's account says that they are. */
-static fen_status solve_problems(drive *d, int round, double gap, int *reached,
-                                 const fenp_task *task, fen_error *err)
-{
-    const double count = (double)d->setup->count;
-    fen_status status = FEN_OK;
-    *reached = 0;
-    for (int64_t k = 0; status == FEN_OK && k < d->setup->count; k++) {
-        const fenp_task part =
-            fenp_task_part(task, "solving", (double)k / count, (double)(k + 1) / count);
-        if (round && is_proved(d->m, k * d->m->copies)) continue;
-        status = solve_problem(d, k, gap, reached, &part, err);
-    }
-    return status;
-}
-
-/* Unproved and worse than the best constant: that is better. */
-static fen_status prefer_constants(const drive *d, fen_error *err)
-{
-    fen_model *m = d->m;
-    fen_status status = FEN_OK;
-    int worse = 0;
-    for (int64_t k = 0; status == FEN_OK && k < d->setup->count; k++) {
-        const fen_certificate *c = &m->certificate[k * m->copies];
-        const double null = fenp_joint_null(m, m->certificate, k * m->copies);
-        if (is_proved(m, k * m->copies) || c->primal <= null || isinf(null)) continue;
-        status = make_constant(d, k, err);
-        worse = 1;
-    }
-    return worse && status == FEN_OK ? fenp_certify(m, d->sample, m->certificate, NULL, err)
-                                     : status;
+    return (fenp_rounds){
+        .m = d->m, .sample = d->sample, .user = d, .solve = solve_problem, .constant = make_constant
+    };
 }
 
 static fen_status solve_in_rounds(drive *d, const fenp_task *task, fen_error *err)
 {
-    fen_model *m = d->m;
-    const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
-    double gap = 0.5 * m->tolerance;
-    fen_status status = FEN_OK;
-    for (int64_t k = 0; status == FEN_OK && k < d->setup->count; k++)
-        status = make_constant(d, k, err);
-    for (int round = 0; status == FEN_OK && round < MOST_ROUNDS; round++) {
-        int reached = 0;
-        const fenp_task solving =
-            fenp_task_part(task, "solving", 0.9 * (1.0 - pow(0.2, round)), 0.9);
-        status = solve_problems(d, round, gap, &reached, &solving, err);
-        if (status == FEN_OK) status = fenp_certify(m, d->sample, m->certificate, &check, err);
-        if (status != FEN_OK || fenp_worst_gap(m) <= m->tolerance || !reached) break;
-        gap *= 0.1;
-    }
-    const fen_status why = status;
-    if (fenp_is_end(why)) status = fenp_certify(m, d->sample, m->certificate, NULL, err);
-    if (status == FEN_OK) status = prefer_constants(d, err);
-    if (status == FEN_OK && why != FEN_OK) fenp_say_what_ended(m, why);
-    return status;
+    const fenp_rounds rounds = rounds_of(d);
+    const fen_status status = fenp_make_constants(&rounds, err);
+    return status == FEN_OK ? fenp_rounds_run(&rounds, task, err) : status;
 }
 
 /* QR has no answer before its end: the best constants are what there is then. */
@@ -226,9 +176,8 @@ static fen_status solve_by_qr(drive *d, const fenp_task *task, fen_error *err)
     if (status == FEN_OK) status = fenp_certify(m, d->sample, m->certificate, &check, err);
     if (!fenp_is_end(status)) return status;
     const fen_status why = status;
-    status = FEN_OK;
-    for (int64_t k = 0; status == FEN_OK && k < d->setup->count; k++)
-        status = make_constant(d, k, err);
+    const fenp_rounds rounds = rounds_of(d);
+    status = fenp_make_constants(&rounds, err);
     memset(m->dual, 0, (size_t)(m->targets * m->n) * sizeof(double));
     free(m->aliased), m->aliased = NULL;
     m->aliased_count = 0, m->rank = -1;

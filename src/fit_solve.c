@@ -2,11 +2,7 @@
  *
  * Direct solvers: all targets at once, the first sweep is the answer. Iterative ones: one
  * state (one kernel matrix) for all outputs, each in turn by descend.h, with its own labels,
- * weights and parameter; then the certificate of all of them. Where that asks for more than
- * the solver's own account did, outputs go on with a smaller gap.
- * A limit or the caller ends an iterative solver at the best answer so far: it is certified
- * all the same (that work is bounded) and the verdict says what happened. Where nothing is
- * proved and the best constant has a lower objective, that is the answer. */
+ * weights and parameter, in rounds (fit_rounds.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,20 +11,11 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/threads.h"
+#include "fit_rounds.h"
 #include "solver/descend.h"
 #include "solver/lp.h"
-#include "story.h"
 
-enum { MOST_SWEEPS = 5, MOST_ROUNDS = 4 };
-
-double fenp_worst_gap(const fen_model *m)
-{
-    double worst = 0.0;
-    for (int64_t t = 0; t < m->targets; t++)
-        if (!(fabs(m->certificate[t].relative_gap) <= worst))
-            worst = fabs(m->certificate[t].relative_gap);
-    return worst;
-}
+enum { MOST_SWEEPS = 5 };
 
 static fenp_problem problem_of(const fen_model *m, const fenp_sample *sample, const char *route)
 {
@@ -55,30 +42,18 @@ typedef struct drive {
 /* ---- the least that an answer must do ---------------------------------------------------- */
 
 /* The best constant: what there is before the first sweep. The dual vector stays. */
-static void make_constant(const drive *d, int64_t t)
+static fen_status make_constant(void *user, int64_t t, fen_error *err)
 {
+    const drive *d = user;
     fen_model *m = d->m;
     double par;
+    (void)err;
     m->offset[t] = fenp_best_constant(m, d->sample, t, d->w, &par);
     m->coef_scale[t] = 0.0;
     if (m->weights) memset(m->weights + t * m->p, 0, (size_t)m->p * sizeof(double));
     if (m->nu > 0.0) m->output[t].par = par;
     if (d->scores) memset(d->scores + t * m->n, 0, (size_t)m->n * sizeof(double));
-}
-
-/* An iterate may be worse than that for a long time, when its dual vector no longer is. */
-static fen_status prefer_constants(const drive *d, fen_error *err)
-{
-    fen_model *m = d->m;
-    int worse = 0;
-    for (int64_t t = 0; t < m->targets; t++) {
-        const fen_certificate *c = &m->certificate[t];
-        if (fabs(c->relative_gap) <= m->tolerance || c->primal <= c->null || isinf(c->null))
-            continue;
-        make_constant(d, t);
-        worse = 1;
-    }
-    return worse ? fenp_certify(m, d->sample, m->certificate, NULL, err) : FEN_OK;
+    return FEN_OK;
 }
 
 /* ---- direct solvers ---------------------------------------------------------------------- */
@@ -87,8 +62,9 @@ static fen_status check_against_constants(fen_model *m, const fenp_sample *sampl
 {
     double *w = fenp_new(m->n, sizeof *w);
     if (!w) return fenp_no_memory(err, fenp_bytes(m->n, 1, sizeof *w), "the certificate");
-    const drive d = { .m = m, .sample = sample, .w = w };
-    const fen_status status = prefer_constants(&d, err);
+    drive d = { .m = m, .sample = sample, .w = w };
+    const fenp_rounds none = { .m = m, .sample = sample, .user = &d, .constant = make_constant };
+    const fen_status status = fenp_prefer_constants(&none, err);
     free(w);
     return status;
 }
@@ -138,9 +114,10 @@ static void start_from_neighbour(fen_model *m, int64_t t)
     m->coef_scale[t] = m->coef_scale[t - 1];
 }
 
-static fen_status solve_output(drive *d, int64_t t, double gap, int *reached, const fenp_task *task,
-                               fen_error *err)
+static fen_status solve_output(void *user, int64_t t, int round, double gap, int *reached,
+                               const fenp_task *task, fen_error *err)
 {
+    const drive *d = user;
     fen_model *m = d->m;
     double account = INFINITY;
     fenp_sample one = *d->sample;
@@ -153,60 +130,27 @@ static fen_status solve_output(drive *d, int64_t t, double gap, int *reached, co
                                .gap = &account };
     one.targets = 1, one.y += t * m->n, one.w = d->w;
     problem.gap = gap;
+    if (round == 0) start_from_neighbour(m, t);
     fenp_output_weights(m->loss, one.y, d->sample->w, m->n, d->w);
     return fenp_descend(d->solver, d->state, &problem, m->nu, &m->output[t].par, &solution, reached,
                         task, err);
 }
 
-/* All outputs that are not yet proved. *reached: some solver's account says that they are. */
-static fen_status solve_outputs(drive *d, int round, double gap, int *reached,
-                                const fenp_task *task, fen_error *err)
-{
-    fen_model *m = d->m;
-    fen_status status = FEN_OK;
-    *reached = 0;
-    for (int64_t t = 0; status == FEN_OK && t < m->targets; t++) {
-        int here = 0;
-        const double k = (double)m->targets;
-        const fenp_task part = fenp_task_part(task, "solving", (double)t / k, (double)(t + 1) / k);
-        if (round && fabs(m->certificate[t].relative_gap) <= m->tolerance) continue;
-        if (!round) start_from_neighbour(m, t);
-        status = solve_output(d, t, gap, &here, &part, err);
-        *reached |= here;
-    }
-    return status;
-}
-
-void fenp_say_what_ended(fen_model *m, fen_status status)
-{
-    for (int64_t t = 0; t < m->targets; t++)
-        if (!(fabs(m->certificate[t].relative_gap) <= m->tolerance))
-            m->certificate[t].verdict =
-                status == FEN_LIMIT ? FEN_VERDICT_LIMIT : FEN_VERDICT_INTERRUPTED;
-}
-
 static fen_status solve_in_rounds(drive *d, const fenp_problem *problem, fenp_arena *arena,
                                   const fenp_task *task, fen_error *err)
 {
-    fen_model *m = d->m;
-    const fenp_task begin = fenp_task_part(task, "solving", 0.0, 0.2);
-    const fenp_task check = fenp_task_part(task, "certificate", 0.9, 1.0);
-    double gap = 0.5 * m->tolerance;
-    for (int64_t t = 0; t < m->targets; t++) make_constant(d, t);
-    fen_status status = d->solver->begin(arena, problem, &d->state, &begin, err);
-    for (int round = 0; status == FEN_OK && round < MOST_ROUNDS; round++) {
-        int reached = 0;
-        const fenp_task solving = fenp_task_part(task, "solving", 1.0 - 0.8 * pow(0.2, round), 0.9);
-        status = solve_outputs(d, round, gap, &reached, &solving, err);
-        if (status == FEN_OK) status = fenp_certify(m, d->sample, m->certificate, &check, err);
-        if (status != FEN_OK || fenp_worst_gap(m) <= m->tolerance || !reached) break;
-        gap *= 0.1;
-    }
-    const fen_status why = status;
-    if (fenp_is_end(why)) status = fenp_certify(m, d->sample, m->certificate, NULL, err);
-    if (status == FEN_OK) status = prefer_constants(d, err);
-    if (status == FEN_OK && why != FEN_OK) fenp_say_what_ended(m, why);
-    return status;
+    static const double BEGUN = 0.2;
+    const fenp_task begin = fenp_task_part(task, "solving", 0.0, BEGUN);
+    const fenp_rounds rounds = { .m = d->m,
+                                 .sample = d->sample,
+                                 .begun = BEGUN,
+                                 .user = d,
+                                 .solve = solve_output,
+                                 .constant = make_constant };
+    fen_status status = fenp_make_constants(&rounds, err);
+    if (status == FEN_OK) status = d->solver->begin(arena, problem, &d->state, &begin, err);
+    return status == FEN_OK ? fenp_rounds_run(&rounds, task, err)
+                            : fenp_rounds_end(&rounds, status, err);
 }
 
 static fen_status solve_in_turn(fen_model *m, const fenp_sample *sample,

@@ -201,9 +201,6 @@ int        fenp_gammas_at_once(int64_t rows, int gammas);
  * outputs, method and certificate of a model that says what is to be solved -------------- */
 fen_status fenp_solve(fen_model *model, const fenp_sample *sample, const fenp_solver *solver,
                       const fenp_strategy *strategy, const fenp_task *task, fen_error *err);
-double     fenp_worst_gap(const fen_model *model);
-/* Verdicts of what is not proved: status is FEN_LIMIT or FEN_STOPPED. */
-void       fenp_say_what_ended(fen_model *model, fen_status status);
 
 /* ---- fit.c, fit_notes.c ---- */
 /* Sigmoids of all outputs by cross-validation with the model's seed. */

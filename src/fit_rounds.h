@@ -1,0 +1,26 @@
+/* fit_rounds.h -- iterative solvers and the certificate by turns, until it holds */
+#ifndef FENP_FIT_ROUNDS_H
+#define FENP_FIT_ROUNDS_H
+#include "story.h"
+
+/* Problem k is that of m->copies outputs, from k * m->copies on. */
+typedef struct fenp_rounds {
+    fen_model         *m;
+    const fenp_sample *sample;
+    double             begun;      /* share of the task before the first round           */
+    void              *user;
+    /* From where the model is to a gap; *reached: by its own account it is there. */
+    fen_status (*solve)(void *user, int64_t k, int round, double gap, int *reached,
+                        const fenp_task *task, fen_error *err);
+    fen_status (*constant)(void *user, int64_t k, fen_error *err); /* the best one for the model */
+} fenp_rounds;
+fen_status fenp_rounds_run(const fenp_rounds *r, const fenp_task *task, fen_error *err);
+/* What was to come before it ended with `why`, or a round did: an end is no failure. */
+fen_status fenp_rounds_end(const fenp_rounds *r, fen_status why, fen_error *err);
+fen_status fenp_make_constants(const fenp_rounds *r, fen_error *err);
+/* Where nothing is proved and they are better. */
+fen_status fenp_prefer_constants(const fenp_rounds *r, fen_error *err);
+double     fenp_worst_gap(const fen_model *model);
+/* Verdicts of what is not proved: status is FEN_LIMIT or FEN_STOPPED. */
+void       fenp_say_what_ended(fen_model *model, fen_status status);
+#endif
