@@ -65,41 +65,46 @@ static double size_at(const fenp_claim *c, int64_t i, double t, double wide)
            (fabs(z) + fmax(fabs(low), fabs(high))) * (fabs(y) + wide + fabs(c->par[0]));
 }
 
-/* By how much P - D may be wrong: powers of norms go by logarithms (penalty/powers.h). */
+/* By how much P - D may be wrong: powers of norms go by logarithms (penalty/powers.h); losses and
+ * |w|_p^p may underflow. */
 static double rounding_of(const state *s)
 {
     const fenp_claim *c = s->c;
     const double q = c->power / (c->power - 1.0), many = 16.0 + (double)c->n / 1024.0;
     const double logs = c->dual_norm > 0.0 ? fabs(log(c->dual_norm)) + fabs(log(c->lambda)) : 0.0;
-    long double sum = 0.0L;
-    for (int64_t i = 0; i < c->n; i++)
-        if (c->w[i] > 0.0)
-            sum += (long double)c->w[i] * many *
-                   size_at(c, i, c->f[i] + s->bias, fabs(c->f[i]) + fabs(s->bias));
+    const double lost = c->norm > 0.0 ? c->lambda : 0.0;
+    long double sum = 0.0L, weight = 0.0L;
+    for (int64_t i = 0; i < c->n; i++) {
+        if (c->w[i] == 0.0) continue;
+        sum += (long double)c->w[i] * many *
+               size_at(c, i, c->f[i] + s->bias, fabs(c->f[i]) + fabs(s->bias));
+        weight += c->w[i];
+    }
     sum += (long double)(16.0 + 4.0 * q * (logs + 1.0)) *
            (c->lambda * c->penalty->value(c->norm, c->power) +
             c->penalty->conj(c->dual_norm, c->lambda, c->power));
-    return (double)(DBL_EPSILON * sum);
+    return (double)(DBL_EPSILON * sum + DBL_TRUE_MIN * (64.0L * weight + lost));
 }
 
 /* ---- the norm ------------------------------------------------------------------------------ */
 
 /* The root, from above: the right side grows with delta, and slower than delta. A root beyond N is
- * at most that of delta^2 = c (2 delta)^(2-p). */
+ * at most that of delta^2 = c (2 delta)^(2-p). sqrt(c), as G / lambda need be no double. */
 static double norm_distance(const state *s)
 {
     const double p = s->c->power, norm = s->c->norm;
-    const double c = 2.0 * s->gap / (p * (p - 1.0)) / s->c->lambda;
-    double delta = fmax(norm, pow(c * pow(2.0, 2.0 - p), 1.0 / p));
+    const double root = ABOVE * sqrt(2.0 * s->gap / (p * (p - 1.0))) / sqrt(s->c->lambda);
+    double delta = fmax(norm, pow(root * pow(2.0, 1.0 - 0.5 * p), 2.0 / p));
     for (int step = 0; step < 100 && delta < INFINITY; step++)
-        delta = fmin(delta, ABOVE * sqrt(c) * pow(norm + delta, 1.0 - 0.5 * p));
+        delta = fmin(delta, root * pow(norm + delta, 1.0 - 0.5 * p));
     return delta;
 }
 
 /* e_i, and what f may be off by. */
 static double score_distance(const state *s, int64_t i)
 {
-    return (s->delta > 0.0 ? s->delta * s->c->size[i] : 0.0) + slack_of(s, i);
+    const double size = s->c->size[i];
+    return (s->delta > 0.0 && size > 0.0 ? s->delta * size : 0.0) + slack_of(s, i);
 }
 
 /* ---- intervals ----------------------------------------------------------------------------- */
@@ -172,7 +177,7 @@ static double bias_by_means(const state *s)
     const fenp_claim *c = s->c;
     long double sum = 0.0L, weight = 0.0L;
     for (int64_t i = 0; i < c->n; i++)
-        sum += (long double)c->w[i] * score_distance(s, i), weight += c->w[i];
+        if (c->w[i] > 0.0) sum += (long double)c->w[i] * score_distance(s, i), weight += c->w[i];
     return ABOVE * (double)(sqrtl(s->gap / weight) + sum / weight);
 }
 
@@ -226,7 +231,7 @@ void fenp_claim_distance(const fenp_claim *c, double dual, fen_certificate *out)
         fenp_claim_minus_conjugates(c, 1.0) - c->penalty->conj(c->dual_norm, c->lambda, c->power);
     const double rounding = rounding_of(&s);
     s.gap = fmax(out->gap, fabs(out->primal - dual)) + rounding;
-    s.level = fmax(s.gap, out->primal - own + rounding);
+    s.level = isnan(own) ? INFINITY : fmax(s.gap, out->primal - own + rounding);
     out->norm_distance = out->bias_distance = out->optimum_distance = INFINITY;
     if (!(s.gap < INFINITY)) return; /* or is NaN */
     s.delta = out->norm_distance = norm_distance(&s);

@@ -476,6 +476,36 @@ static void a_dual_above_the_primal_counts(void **state)
     assert_true(isinf(lost.norm_distance) && isinf(lost.bias_distance));
 }
 
+/* G / lambda beyond the range of numbers, at either end; rows of no weight and of no size. */
+static void no_end_of_numbers(void **state)
+{
+    (void)state;
+    const double y[] = { 1e100, -1e100, 1.0, 2.0 }, w[] = { 0.5, 0.5, 0.0, 0.0 };
+    const double f[] = { 0.0, 0.0, 0.0, 0.0 }, size[] = { 1.0, 0.0, 1.0, 0.0 }, par = 0.0;
+    fenp_claim c = { .loss = fenp_find_loss("square"),
+                     .par = &par,
+                     .dual_par = &par,
+                     .penalty = fenp_find_penalty("rkhs"),
+                     .y = y,
+                     .w = w,
+                     .n = 4,
+                     .power = 1.5,
+                     .bias = 1,
+                     .f = f,
+                     .size = size,
+                     .z = f };
+    fen_certificate out = { .primal = 1e200, .gap = 1e200 };
+    c.lambda = 1e-300;
+    fenp_claim_distance(&c, 0.0, &out);
+    assert_true(isinf(out.norm_distance) && isinf(out.optimum_distance));
+    assert_true(out.bias_distance >= 1e100);
+    const double tiny[] = { 1e-20, -1e-20, 1.0, 2.0 };
+    c.y = tiny, c.lambda = 1e290;
+    out = (fen_certificate){ .primal = 1e-40, .gap = 1e-40 };
+    fenp_claim_distance(&c, 0.0, &out); /* at p = 3/2 delta^(3/2) is 8/3 of G / lambda */
+    assert_true(fabs(out.norm_distance / pow(8.0 / 3.0, 2.0 / 3.0) / 1e-220 - 1.0) <= 1e-6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,6 +516,7 @@ int main(void)
         cmocka_unit_test(one_row_and_one_class),
         cmocka_unit_test(wild_models_have_no_small_bound),
         cmocka_unit_test(a_dual_above_the_primal_counts),
+        cmocka_unit_test(no_end_of_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
