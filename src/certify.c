@@ -339,12 +339,17 @@ static fen_status lp_norms(const fen_model *m, const fenp_sample *sample, int64_
                            fenp_claim *c, const fenp_task *task, fen_error *err)
 {
     const double *u = d->coef + t * m->n, *feasible = d->coef + (m->targets + t) * m->n;
+    fen_status status = FEN_OK;
     c->size = d->size;
-    if (m->weights) return fenp_claim_by_weights(m, sample, t, u, feasible, c, d->f, task, err);
-    fenp_forms_scores(&d->forms, t, &m->kernel, m->coef_scale[t], d->f, d->slack, &c->norm);
-    c->dual_norm = fenp_forms_dual_norm(&d->forms, m->targets + t, &m->kernel);
-    c->slack = d->slack;
-    return FEN_OK;
+    if (m->weights) {
+        status = fenp_claim_by_weights(m, sample, t, u, feasible, c, d->f, task, err);
+    } else {
+        fenp_forms_scores(&d->forms, t, &m->kernel, m->coef_scale[t], d->f, d->slack, &c->norm);
+        c->dual_norm = fenp_forms_dual_norm(&d->forms, m->targets + t, &m->kernel);
+        c->slack = d->slack;
+    }
+    c->predicting = fenp_prediction_rounding(m, t, u, d->size, c->norm);
+    return status;
 }
 
 static fen_status judge_targets(const fen_model *m, const fenp_sample *sample, desk *d,

@@ -21,6 +21,7 @@ typedef struct fenp_claim {
     const double *f;           /* n: f(x_i)                                             */
     const double *slack;       /* n: f(x_i) is that to so much; NULL: to rounding       */
     const double *size;        /* n: |phi(x_i)|_q, at most; penalty lp alone, else NULL */
+    double predicting;         /* a prediction may be off f by that times |phi(x)|_q    */
     double norm;               /* ||f||, at most                                        */
     const double *z;           /* n: feasible dual variables                            */
     double dual_norm;          /* ||g|| of them, at most                                */
@@ -134,6 +135,10 @@ void       fenp_forms_scores(const fenp_forms *forms, int64_t t, const fenp_kern
                              double coef_scale, double *f, double *slack, double *norm);
 /* |Phi'v|_q of vector t, at most. */
 double     fenp_forms_dual_norm(const fenp_forms *forms, int64_t t, const fenp_kernel *kernel);
+/* By how much predictions by features may be off f, over |phi(x)|_q, and size: those of the rows.
+ * 0: a series without end, of which fenp_prediction_error knows more. */
+double     fenp_prediction_rounding(const fen_model *m, int64_t t, const double *u,
+                                    const double *size, double norm);
 /* |phi(x)|_q of a row, at most. */
 double     fenp_feature_norm(const fenp_kernel *kernel, const double *row, int64_t p);
 /* Linear kernels: f, norm, dual_norm and mismatch of target t from the rows and the weights. */

@@ -21,9 +21,9 @@
  *        well, W = sum w.
  * Each is the least of what there is to say. A bias that no row holds on one side: INFINITY.
  *
- * Accuracy: G includes what P and D may lose by rounding, the e_i what f and predictions do; ends
- *   of intervals are outer ones, to a thousandth. Where D comes out above P the difference counts
- *   as an error of its size.
+ * Accuracy: G includes what P and D may lose by rounding, the e_i what f does, rows in the end what
+ *   predictions do (fenp_prediction_rounding); ends of intervals are outer ones, to a thousandth.
+ *   Where D comes out above P the difference counts as an error of its size.
  * Cost: some 40 times n losses, and as many times again for the few rows that can be the worst. */
 #include <float.h>
 #include <math.h>
@@ -47,7 +47,7 @@ typedef struct state {
 
 static double label_of(const fenp_claim *c, int64_t i) { return c->y[i] - c->shift; }
 
-/* What f(x_i) may be off by, in the certificate and in a prediction by features. */
+/* What f(x_i) may be off by in the certificate. */
 static double slack_of(const state *s, int64_t i)
 {
     const fenp_claim *c = s->c;
@@ -203,6 +203,15 @@ static int is_within(state *s, double h)
     return within;
 }
 
+/* What predictions of the rows may be off by: features, and the bias. */
+static double prediction_slack(const fenp_claim *c)
+{
+    double most = 0.0;
+    for (int64_t i = 0; i < c->n; i++) most = fmax(most, c->size[i]);
+    const double slack = most > 0.0 ? most * c->predicting : 0.0;
+    return slack >= 0.0 ? slack + 4.0 * DBL_EPSILON * fabs(c->offset) : INFINITY; /* NaN */
+}
+
 /* The largest over all rows. Rows that do not beat it so far need no search. */
 static double largest_distance(state *s, double bias)
 {
@@ -221,7 +230,7 @@ static double largest_distance(state *s, double bias)
             own = fmax(own, end_of(row_is_beyond, s, slack, start, most));
         worst = fmax(worst, fmin(most, own + slack));
     }
-    return worst + 4.0 * DBL_EPSILON * (fabs(c->offset) + worst);
+    return (1.0 + 4.0 * DBL_EPSILON) * worst + prediction_slack(c);
 }
 
 void fenp_claim_distance(const fenp_claim *c, double dual, fen_certificate *out)

@@ -294,6 +294,25 @@ fen_status fenp_claim_by_weights(const fen_model *m, const fenp_sample *sample, 
 
 /* ---- what predictions are worth ---------------------------------------------------------- */
 
+/* In doubles: w is J_q of sums over n rows, whose terms may cancel: off by d in the l^q norm, which
+ * makes (q-1) d (|Phi'c|_q + d)^(q-2) of w; w.phi(x) is a sum of sums over p columns. Features are
+ * products of 3 factors for each degree. */
+double fenp_prediction_rounding(const fen_model *m, int64_t t, const double *u, const double *size,
+                                double norm)
+{
+    const fen_kernel *table = m->kernel.table;
+    const int64_t degree = table->linear ? 1 : table->last(&m->kernel.par);
+    const double q = m->kernel.par.order, unit = 0.5001 * DBL_EPSILON;
+    const double n = (double)m->n, p = (double)m->p, factors = 3.0 * (double)degree + 8.0;
+    long double sum = 0.0L;
+    if (degree < 0) return 0.0;
+    const double scores = unit * (factors + q + (double)degree * (p + 2.0)) * norm;
+    if (m->weights) return scores;
+    for (int64_t i = 0; i < m->n; i++) sum += fabsl((long double)u[i]) * size[i];
+    const double d = unit * (factors + n) * (double)(m->coef_scale[t] * sum);
+    return scores + (q - 1.0) * d * pow(pow(norm, 1.0 / (q - 1.0)) + d, q - 2.0);
+}
+
 /* u of every target over all rows. */
 static double *all_duals(const fen_model *m)
 {

@@ -308,6 +308,62 @@ static void routes_agree_to_the_bound(void **state)
     }
 }
 
+/* f(x) + b of a polynomial kernel in long double, whose sums lose 1000 times less. */
+static double exact_score(const fen_model *m, const double *row)
+{
+    const double q = m->kernel.par.order;
+    const int64_t last = m->kernel.table->last(&m->kernel.par);
+    long double f = m->offset[0];
+    for (int64_t k = 0; k <= last; k++) {
+        long double orders = 1.0L;
+        for (int64_t j = 0; j <= k; j++) { /* x0^(k-j) x1^j */
+            const long double factor = m->kernel.table->series(k, &m->kernel.par) * orders;
+            long double sum = 0.0L;
+            for (int64_t i = 0; i < m->kept; i++)
+                sum += (long double)m->coef_scale[0] * m->dual[i] *
+                       powl(m->inputs[i * P], (long double)(k - j)) *
+                       powl(m->inputs[i * P + 1], (long double)j);
+            f += factor * copysignl(powl(fabsl(sum), q - 1.0), sum) *
+                 powl(row[0], (long double)(k - j)) * powl(row[1], (long double)j);
+            orders *= (long double)(k - j) / (long double)(j + 1);
+        }
+    }
+    return (double)f;
+}
+
+/* Two rows that are nearly alike, an optimum by the labels that are made for it: u_1 = -u_2 leaves
+ * little of the sums that weights are made of, and predictions lose what the certificate, in long
+ * double, does not. */
+static void predictions_that_cancel_are_within_the_bound(void **state)
+{
+    (void)state;
+    enum { TWO = 2 };
+    fen_error err = { 0 };
+    fen_model *m = fenp_model_new(TWO, P, 1);
+    fenp_sample *s = fenp_sample_new(TWO, P, 1);
+    const double x[TWO * P] = { 1000.3, 0.7, 1000.31, 0.7 };
+    double scores[TWO], exact[TWO];
+    m->loss = fenp_find_loss("square"), m->bias = 1, m->power = 4.0 / 3, m->lambda = 1e-8;
+    m->kernel = (fenp_kernel){ fenp_find_kernel("tensor-polynomial"), { .degree = 2, .order = 4 } };
+    m->penalty = fenp_find_penalty("lp"), m->tolerance = 1e-6;
+    m->coef_scale[0] = 1.0 / (m->lambda * m->power);
+    m->inputs = malloc(sizeof x);
+    memcpy(m->inputs, x, sizeof x);
+    memcpy(s->x, x, sizeof x);
+    for (int i = 0; i < TWO; i++) m->dual[i] = (i ? 0.0184 : -0.0184) * m->lambda * m->power;
+    for (int i = 0; i < TWO; i++) {
+        exact[i] = exact_score(m, x + i * P);
+        s->w[i] = 0.5, s->y[i] = exact[i] + m->dual[i]; /* z / 2 = u / (2 w) */
+    }
+    const double bound = certified(m, s).optimum_distance;
+    assert_true(bound <= 1e-4);
+    assert_int_equal(fenp_model_scores(m, x, TWO, scores, NULL, &err), FEN_OK);
+    for (int i = 0; i < TWO; i++)
+        must_be_within(fabs(scores[i] - exact[i]), bound, 0.0, "a prediction", "lp:4/3");
+    fenp_sample_free(s);
+    fen_model_free(m);
+}
+
 /* ---- laws and ends ------------------------------------------------------------------------ */
 
 /* y and f times s: lambda |w|^p goes with s^2 where lambda goes with s^(2-p). */
@@ -511,6 +567,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_kernels_and_losses),
         cmocka_unit_test(routes_agree_to_the_bound),
+        cmocka_unit_test(predictions_that_cancel_are_within_the_bound),
         cmocka_unit_test(distances_go_with_the_labels),
         cmocka_unit_test(nothing_but_a_constant),
         cmocka_unit_test(one_row_and_one_class),
