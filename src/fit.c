@@ -6,6 +6,7 @@
  * are made in fit_solve.c, and only the independent certificate can say "optimal". Penalties on
  * coefficients: fit_linear.c. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,29 @@ fen_status fenp_sigmoids(const fen_model *m, const fenp_sample *sample, const fe
     return fenp_calibrate(&problem, &how, out, task, err);
 }
 
+/* A model whose predictions are not those of its function f, of that size, to three digits is none;
+ * unless nobody sees that beside the labels. */
+static fen_status check_predictions(const fen_model *m, const fenp_sample *sample, double size,
+                                    fen_error *err)
+{
+    static const double LARGEST = 1e-3, UNSEEN = 1e-9;
+    const int by_gamma = m->kernel.table->uses_gamma;
+    double allowed = LARGEST * size;
+    char now[64];
+    for (int64_t i = 0; i < m->targets * m->n; i++)
+        allowed = fmax(allowed, UNSEEN * fabs(sample->y[i]));
+    if (!(m->prediction_error > allowed)) return FEN_OK;
+    if (by_gamma)
+        snprintf(now, sizeof now, "--gamma %.3g", m->kernel.par.gamma);
+    else
+        snprintf(now, sizeof now, "--degree %.0f", m->kernel.par.degree);
+    return fenp_fail(err, FEN_BAD_CALL,
+                     "with %s kernel values of these rows are so far apart that predictions would "
+                     "be off by %.2g; use a %s",
+                     now, m->prediction_error,
+                     by_gamma ? "smaller one, or --gamma auto" : "lower one");
+}
+
 /* What predictions need of the training rows, and (lp) what they may be wrong by. A fit that was
  * ended still has to be able to predict. */
 static fen_status keep_support(fen_model *m, const fenp_sample *sample, const fenp_strategy *plan,
@@ -211,7 +235,7 @@ static fen_status keep_support(fen_model *m, const fenp_sample *sample, const fe
     m->inputs = inputs;
     for (int64_t t = 0; t < m->targets; t++)
         m->certificate[t].optimum_distance += m->prediction_error;
-    return status;
+    return status == FEN_OK ? check_predictions(m, sample, size, err) : status;
 }
 
 /* All of them, where all are needed. */

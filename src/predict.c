@@ -10,6 +10,7 @@
  * (model/far.c) are refused. */
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
@@ -121,19 +122,25 @@ static fen_status features(const fen_model *m, const raw *rows, int64_t first, i
     return fenp_prep_apply(m->prep, &part, x, err);
 }
 
+static const char *place_of(const raw *rows, int64_t row, char *out, int64_t size)
+{
+    if (rows->table) return fenp_table_place(rows->table, row, out, size);
+    snprintf(out, (size_t)size, "row %lld", (long long)(row + 1));
+    return out;
+}
+
 /* No number rather than a wrong one. first: rows before these. */
 static fen_status check_doubt(const fen_model *m, const raw *rows, const double *doubt,
                               int64_t first, int64_t count, fen_error *err)
 {
-    const char *title = rows->table ? fenp_table_title(rows->table) : "";
+    char place[256];
     for (int64_t i = 0; i < count; i++)
         if (doubt[i] > 0.0)
             return fenp_fail(err, FEN_BAD_DATA,
-                             "%.200s%srow %lld is too far outside the training rows: the series of "
+                             "%s: this row is too far outside the training rows: the series of "
                              "--kernel %s has no prediction for it to six digits; leave it out, or "
                              "fit with a smaller --gamma",
-                             title, title[0] ? ": " : "", (long long)(first + i + 1),
-                             m->kernel.table->name);
+                             place_of(rows, first + i, place, sizeof place), m->kernel.table->name);
     return FEN_OK;
 }
 
@@ -177,6 +184,21 @@ static fen_status score_entries(const fen_model *m, const fen_table *table, doub
     return status;
 }
 
+/* No row is so far out that its score is no number any more. */
+static fen_status check_finite(const fen_model *m, const raw *rows, const double *scores,
+                               int64_t count, fen_error *err)
+{
+    char place[256];
+    for (int64_t k = 0; k < count * m->targets; k++)
+        if (!isfinite(scores[k]))
+            return fenp_fail(
+                err, FEN_BAD_DATA,
+                "%s: the prediction of this row leaves the range of numbers: its cells "
+                "are too large for this model; correct them, or leave it out",
+                place_of(rows, k / m->targets, place, sizeof place));
+    return FEN_OK;
+}
+
 /* scores stays as it was unless everything went well. */
 static fen_status score(const fen_model *m, const raw *rows, int64_t count, double *scores,
                         const fenp_task *task, fen_error *err)
@@ -184,9 +206,9 @@ static fen_status score(const fen_model *m, const raw *rows, int64_t count, doub
     const int64_t bytes = fenp_bytes(count, m->targets, sizeof(double));
     double *result = fenp_new(bytes, 1);
     if (!result) return fenp_no_memory(err, bytes, "a prediction");
-    const fen_status status = stays_sparse(m, rows)
-                                  ? score_entries(m, rows->table, result, task, err)
-                                  : score_slabs(m, rows, count, result, task, err);
+    fen_status status = stays_sparse(m, rows) ? score_entries(m, rows->table, result, task, err)
+                                              : score_slabs(m, rows, count, result, task, err);
+    if (status == FEN_OK) status = check_finite(m, rows, result, count, err);
     if (status == FEN_OK && fenp_model_is_one_class(m)) /* 0 is the edge */
         for (int64_t i = 0; i < count; i++) result[i] -= m->output[0].par;
     if (status == FEN_OK) memcpy(scores, result, (size_t)bytes);

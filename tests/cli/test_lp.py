@@ -406,6 +406,14 @@ class BadInput(Lp):
         self.no(*words, "--gamma", "1000", code=DATA, commands=("fit",),
                 says=["rows", "--gamma (auto is ", "--scale range"])
 
+    def test_predictions_that_would_be_others(self):
+        """Rows so far apart that few products of them drown all others: certified, but no model."""
+        self.data = self.real("slump", 35)
+        for words, says in ((["tensor-exponential", "--gamma", "0.5"], "--gamma auto"),
+                            (["tensor-polynomial", "--degree", "20"], "use a lower one")):
+            self.no(*LP, "--kernel", *words, "--lambda", "1e3", commands=("fit",),
+                    says=["predictions would be off by", says])
+
     def test_overflow_of_linear_kernels(self):
         for size in ("1e30", "1e80"):
             rows = ["a,b,y"] + [f"{'-' if i % 3 else ''}{size},{i % 7},{i % 5}" for i in range(20)]

@@ -63,7 +63,16 @@ class Refusals(Words):
                   "-o", "m.fen")
         far = self.write("far.csv", "a,b\n0.1,0.2\n1e9,0.3\n")
         self.refuse("predict", "m.fen", far, "-o", "p.csv", code=3,
-                    says="far.csv: row 2 is too far outside the training rows")
+                    says="far.csv:3: this row is too far outside the training rows")
+
+    def test_rows_beyond_numbers(self):
+        """Products of columns explode; a score that is no number is none."""
+        self.text(self.data(), *LP, "--kernel", "tensor-polynomial", "--lambda", "1e-3",
+                  "-o", "m.fen")
+        far = self.write("far.csv", "a,b\n0.1,0.2\n1e200,0.3\n")
+        self.refuse("predict", "m.fen", far, "-o", "p.csv", code=3,
+                    says="far.csv:3: the prediction of this row leaves the range of numbers")
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "p.csv")))
 
     def test_libsvm_is_told_where_to_go(self):
         data = self.data()
