@@ -15,6 +15,7 @@
  * N is that of the (geometric mean of the) targets: s / sqrt(kappa).
  * Penalty lp: of that power, with kappa^(2/q) of story_lp.c for kappa, also for the square loss:
  * 25 values from 1e-10 on (noiseless data ask for a thousand times less than others). */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@
 
 enum { SQUARE_GAMMAS = 10, LOW_STEP = -6, OTHER_LOW_STEP = -4 };
 enum { DECADES = 7, SMOOTH_DECADES = 9, LP_DECADES = 10 }; /* of lambda */
+static const double TIE = 1e-9; /* of a score: no refit is solved more exactly */
 
 /* ---- gamma -------------------------------------------------------------------------- */
 
@@ -66,13 +68,16 @@ fen_status fenp_list_gammas(const fen_options *o, const fen_kernel *kernel, cons
 
 /* ---- lambda ------------------------------------------------------------------------- */
 
+/* That of a constant is 0, not what the rounding of its mean leaves. */
 double fenp_target_variance(const fenp_sample *s, int64_t t)
 {
     const double *y = s->y + t * s->n;
     double mean = 0.0, sum = 0.0;
+    int64_t same = 1;
+    while (same < s->n && y[same] == y[0]) same++;
     for (int64_t i = 0; i < s->n; i++) mean += s->w[i] * y[i];
     for (int64_t i = 0; i < s->n; i++) sum += s->w[i] * (y[i] - mean) * (y[i] - mean);
-    return sum;
+    return same < s->n ? sum : 0.0;
 }
 
 void fenp_lambdas_by_units(const fen_options *o, const fenp_units *u, int wanted, double power,
@@ -176,4 +181,31 @@ double fenp_score_unit(const fenp_sample *x, const fenp_output *outputs, const f
     else if (outputs[t].minus >= 0)
         unit = pair_unit(x, t);
     return (unit > 0.0 ? unit : 1.0) * (double)x->targets;
+}
+
+/* ---- the best score ------------------------------------------------------------------- */
+
+double fenp_score_rounding(const fenp_sample *x, const fenp_output *outputs, const fen_options *o,
+                           int refits)
+{
+    const fen_loss *loss = fenp_find_loss(o->loss);
+    double sum = 0.0;
+    for (int64_t t = 0; loss->labels == FEN_NUMBERS && t < x->targets; t++) {
+        double most = 0.0;
+        for (int64_t i = 0; i < x->n; i++) most = fmax(most, fabs(x->y[t * x->n + i]));
+        sum += loss->value(0.0, 4.0 * DBL_EPSILON * most, refits ? &outputs[t].par : NULL) /
+               fenp_score_unit(x, outputs, o, refits, t);
+    }
+    return sum;
+}
+
+int64_t fenp_best_score(const fenp_score *grid, int64_t count, double rounding)
+{
+    int64_t best = 0;
+    for (int64_t k = 1; k < count; k++)
+        if (grid[k].score < grid[best].score) best = k;
+    const double bound = grid[best].score + fmax(TIE * fabs(grid[best].score), rounding);
+    for (int64_t k = 0; k < count && isfinite(bound); k++)
+        if (grid[k].score <= bound && grid[k].lambda > grid[best].lambda) best = k;
+    return best;
 }

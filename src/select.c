@@ -2,14 +2,13 @@
  *
  * Square loss: exact leave-one-out (or GCV, or K-fold) weighted mean squared errors of every
  * grid point; for one gamma, one eigendecomposition scores all lambdas. Other losses, and penalty
- * lp: weighted
- * mean held-out losses by refits on one kernel matrix for each gamma (promise/refit.c), and
- * for classes the share of rows that the held-out predictions put in the wrong class.
+ * lp: weighted mean held-out losses by refits on one kernel matrix for each gamma
+ * (promise/refit.c), and for classes the share of rows that are then put in the wrong class.
  * Automatic grids: candidates.c; gammas go on past an end as long as that end is the best.
- * Large samples. Every gamma is tried on a seeded part of the rows, the winner and its
- * neighbours on a larger part (plan.c says how large); lambda is the larger part's.
- * Several outputs share gamma, lambda and power: the score is their mean, for several target
- * columns relative to the loss of the best constant (for the square loss the variance). */
+ * Large samples. Every gamma is tried on a seeded part of the rows, the winner and its neighbours
+ * on a larger part (strategy.c says how large); lambda is the larger part's. Several outputs share
+ * gamma, lambda and power: the score is their mean, for several target columns relative to the
+ * loss of the best constant (for the square loss the variance). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,26 +67,27 @@ static int settings_of(const search *s) { return s->strategy->lambdas * s->strat
 
 static void record(search *s, const column *c)
 {
-    const int count = settings_of(s);
-    const int64_t from = s->count, targets = s->sample->targets;
-    for (int l = 0; l < count; l++) {
-        s->grid[from + l] = (fenp_score){ c->kernel.par.gamma,
-                                          c->points[l].lambda,
-                                          c->points[l].power,
-                                          0.0,
-                                          c->errors[l],
-                                          NAN,
-                                          NAN };
+    const int count = settings_of(s), lambdas = s->strategy->lambdas, refits = s->strategy->refits;
+    const double rounding = fenp_score_rounding(s->sample, s->outputs, s->o, refits);
+    fenp_score *grid = s->grid + s->count;
+    for (int l = 0; l < count; l++)
+        grid[l] = (fenp_score){ .gamma = c->kernel.par.gamma,
+                                .lambda = c->points[l].lambda,
+                                .power = c->points[l].power,
+                                .error = c->errors[l],
+                                .deviation = NAN,
+                                .terms = NAN };
+    for (int64_t t = 0; t < s->sample->targets; t++) {
+        const double unit = fenp_score_unit(s->sample, s->outputs, s->o, refits, t);
+        for (int l = 0; l < count; l++) grid[l].score += c->scores[t * count + l] / unit;
     }
-    for (int64_t t = 0; t < targets; t++) {
-        const double unit = fenp_score_unit(s->sample, s->outputs, s->o, s->strategy->refits, t);
-        for (int l = 0; l < count; l++) s->grid[from + l].score += c->scores[t * count + l] / unit;
+    for (int l = 0; l < count; l++)
+        if (isnan(grid[l].score)) grid[l].score = INFINITY;
+    for (int l = 0; l < count; l += lambdas) { /* of one power */
+        const int64_t here = s->count + l + fenp_best_score(grid + l, lambdas, rounding);
+        if (s->best < 0 || s->grid[here].score < s->grid[s->best].score) s->best = here;
     }
-    for (; s->count < from + count; s->count++) {
-        double *score = &s->grid[s->count].score;
-        if (isnan(*score)) *score = INFINITY;
-        if (s->best < 0 || *score < s->grid[s->best].score) s->best = s->count;
-    }
+    s->count += count;
 }
 
 /* Of the refits on some rows. */

@@ -5,6 +5,7 @@
  * rows U = S(Z - 1 mean')Q of the primal spectrum; or GCV from the spectrum alone.
  * Several targets share lambda and power, as in select.c.
  * Cost of the pass: the features, 2 columns^2 flops per row for Q, and left_out.c. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,27 +127,38 @@ static fen_status score_rows(const fenp_job *j, const fenp_setting *points, doub
 }
 
 /* Several targets: the mean of their scores, each relative to the variance. */
+static double unit_of(const fenp_job *j, int64_t t)
+{
+    const double targets = (double)j->cross.targets;
+    const double unit = targets > 1.0 ? variance(&j->cross, t) * targets : 1.0;
+    return unit > 0.0 ? unit : 1.0;
+}
+
 static fen_status pick_best(fenp_job *j, const fenp_setting *points, const double *scores,
                             fen_error *err)
 {
     const int64_t count = fenp_setting_count(j), targets = j->cross.targets;
     fenp_selection *s = &j->chosen.selection;
     const fenp_score *best = NULL;
+    double rounding = 0.0;
     free(s->grid);
     *s = (fenp_selection){ .rows = j->summary.rows, .count = count };
     s->grid = fenp_new(count, sizeof *s->grid);
     if (!s->grid) return fenp_no_memory(err, count * (int64_t)sizeof *s->grid, "the grid");
+    for (int64_t t = 0; t < targets; t++)
+        rounding += pow(4.0 * DBL_EPSILON * j->cross.shift[t], 2.0) / unit_of(j, t);
     for (int64_t l = 0; l < count; l++) {
         double score = 0.0;
-        for (int64_t t = 0; t < targets; t++) {
-            const double unit = targets > 1 ? variance(&j->cross, t) * (double)targets : 1.0;
-            score += scores[t * count + l] / (unit > 0.0 ? unit : 1.0);
-        }
+        for (int64_t t = 0; t < targets; t++) score += scores[t * count + l] / unit_of(j, t);
         if (isnan(score)) score = INFINITY;
         s->grid[l] = (fenp_score){
             j->chosen.kernel.par.gamma, points[l].lambda, points[l].power, score, NAN, NAN, NAN
         };
-        if (!best || score < best->score) best = &s->grid[l];
+    }
+    for (int64_t at = 0; at < count; at += j->strategy.lambdas) { /* of one power */
+        const fenp_score *here = s->grid + at;
+        here += fenp_best_score(here, j->strategy.lambdas, rounding);
+        if (!best || here->score < best->score) best = here;
     }
     if (!isfinite(best->score))
         return fenp_fail(err, FEN_BAD_CALL,

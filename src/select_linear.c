@@ -16,9 +16,10 @@
  *              follow the noise would have the best likelihood: they are not compared. A mean
  *              loss counts as no less than that of rounding errors of the labels.
  *   gcv        mean loss / (1 - (df + bias)/n)^2, square loss
- * Choice. The least score; 1se: the largest lambda whose score is within one standard error of
- * the least one. A time limit leaves the choice to the folds that are finished, or takes the largest
- * lambda of those given, a tenth of the largest one of a path. */
+ * Choice. The least score, of those that do as well the largest lambda; 1se: the largest lambda
+ * whose score is within one standard error of the least one. A time limit leaves the choice to the
+ * folds that are finished, or takes the largest lambda of those given, a tenth of the largest one
+ * of a path. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -278,13 +279,12 @@ static fen_status score(fenp_lambda_search *s, fen_error *err)
     return status;
 }
 
-/* The least score; of equal ones the largest lambda. */
+/* Criteria know the rounding errors of labels already: see least_loss. */
 static int64_t best_of(const fenp_lambda_search *s)
 {
-    int64_t best = 0;
-    for (int64_t k = 1; k < s->count; k++)
-        if (s->grid[k].score < s->grid[best].score) best = k;
-    return best;
+    const double rounding =
+        s->folds ? fenp_score_rounding(s->sample, s->outputs, s->o, !fenp_is_square(s->loss)) : 0.0;
+    return fenp_best_score(s->grid, s->count, rounding);
 }
 
 /* 1se: the first one near the best. */

@@ -165,6 +165,12 @@ int        fenp_has_columns(const fenp_output *outputs, int64_t count);
 /* What the score of an output is measured by, times the number of outputs. */
 double     fenp_score_unit(const fenp_sample *sample, const fenp_output *outputs,
                            const fen_options *o, int refits, int64_t t);
+/* What the scores of functions that meet numbers but for rounding errors come to, at most. */
+double     fenp_score_rounding(const fenp_sample *sample, const fenp_output *outputs,
+                               const fen_options *o, int refits);
+/* Of points of one gamma and power the one with the least score; of those that do as well, but for
+ * rounding errors, that of the largest lambda: the simplest function. */
+int64_t    fenp_best_score(const fenp_score *grid, int64_t count, double rounding);
 /* Lambdas to be tried with a power: those given, 1/n (wanted 1), or an automatic grid. */
 enum { FENP_AUTO_LAMBDAS = 25, FENP_AUTO_LAMBDAS_OTHER = 12 };   /* square loss; others */
 void       fenp_list_lambdas(const fen_options *o, const fenp_output *outputs,

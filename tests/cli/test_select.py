@@ -48,6 +48,23 @@ class SelectTest(tool.ToolTest):
             self.assertEqual(all("error_rate" in point for point in found["grid"]),
                              kind != "number")
 
+    def test_of_equal_scores_the_largest_lambda(self):
+        """A constant is met by every lambda, exactly (0) or but for rounding errors (3.7)."""
+        flat = [f"{i % 7},{i * i % 11}" for i in range(30)]
+        for value in ("0", "3.7"):
+            self.write("data.csv", "a,b,y\n" + "".join(f"{x},{value}\n" for x in flat))
+            for words in ([], ["--select", "kfold:5"], ["--select", "gcv"], ["--kernel", "linear"],
+                          *([["--loss", "absolute"], ["--loss", "huber:1"]] if value == "0" else []),
+                          ["--power", "1,2"], ["--penalty", "lp:4/3"], ["--penalty", "l1"],
+                          ["--penalty", "elastic:0.5", "--select", "bic"],
+                          ["--lambda", "1,0.01,100,0.1", "--gamma", "0.5"]):
+                found = self.run_tool("select", "data.csv", *words, "--json").json
+                of_gamma = [point for point in found["grid"]
+                            if point.get("gamma") == found["gamma"]
+                            and point.get("power") in (found["power"], None)]
+                self.assertGreater(len(of_gamma), 3)
+                self.assertEqual(found["lambda"], max(point["lambda"] for point in of_gamma), words)
+
     def test_error_rates_are_shown(self):
         self.write("data.csv", table("two"))
         words = ("select", "data.csv", "--loss", "hinge", *GIVEN)
