@@ -8,7 +8,8 @@
  *   as one, here 1.95 times.
  * Special cases: few rows for their columns, little work, no memory, or a thread of several:
  *   dsyrk as it is.
- * Accuracy: that of dsyrk or better; the number of threads changes no bit.
+ * Accuracy: that of dsyrk or better. Of parts the number of threads changes no bit; of dsyrk as it
+ *   is, OpenBLAS may round the last ones otherwise.
  * Cost: n p^2 flops; memory for a quarter of X at most. */
 #include "base/syrk.h"
 
