@@ -25,19 +25,17 @@ enum { ENOUGH = 1 << 22 };                              /* products that are wor
 
 static int64_t parts_of(int64_t n, int64_t p)
 {
-    if (p > MANY_COLUMNS || n * p < ENOUGH / p || omp_in_parallel()) return 1;
+    if (p < 1 || p > MANY_COLUMNS || n * p < ENOUGH / p || omp_in_parallel()) return 1;
     const int64_t parts = n / (PER_COLUMN * p);
     return parts < PARTS_MIN ? 1 : parts < PARTS_MAX ? parts : PARTS_MAX;
 }
 
-/* The triangle that is wanted. */
 static void add_up(const fenp_syrk *s, const double *part, int64_t parts)
 {
     const int64_t p = s->p;
 #pragma omp parallel for schedule(static)
     for (int64_t j = 0; j < p; j++) {
-        const int64_t from = s->lower ? j : 0, to = s->lower ? p : j + 1;
-        for (int64_t i = from; i < to; i++) {
+        for (int64_t i = 0; i <= j; i++) {
             double sum = 0.0;
             for (int64_t k = 0; k < parts; k++) sum += part[(k * p + j) * p + i];
             s->c[j * s->ldc + i] = sum;
@@ -47,9 +45,9 @@ static void add_up(const fenp_syrk *s, const double *part, int64_t parts)
 
 static void multiply(const fenp_syrk *s, int64_t from, int64_t to, double *c, int64_t ldc)
 {
-    cblas_dsyrk(CblasColMajor, s->lower ? CblasLower : CblasUpper,
-                s->by_rows ? CblasNoTrans : CblasTrans, (int)s->p, (int)(to - from), s->alpha,
-                s->x + from * (s->by_rows ? s->ldx : 1), (int)s->ldx, 0.0, c, (int)ldc);
+    cblas_dsyrk(CblasColMajor, CblasUpper, s->by_rows ? CblasNoTrans : CblasTrans, (int)s->p,
+                (int)(to - from), s->alpha, s->x + from * (s->by_rows ? s->ldx : 1), (int)s->ldx,
+                0.0, c, (int)ldc);
 }
 
 static void multiply_part(const fenp_syrk *s, int64_t k, int64_t parts, double *part)

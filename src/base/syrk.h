@@ -1,4 +1,4 @@
-/* syrk.h -- C <- alpha X'X, one triangle of it, for a matrix of many rows
+/* syrk.h -- C <- alpha X'X, its upper triangle, for a matrix of many rows
  *
  * X is n x p; by_rows: a row of p numbers every ldx, else a column of n every ldx. C is p x p,
  * column-major; sizes are as BLAS takes them. */
@@ -10,7 +10,7 @@ typedef struct fenp_syrk {
     double alpha;
     const double *x;
     int64_t ldx;
-    int by_rows, lower;
+    int by_rows;
     double *c;
     int64_t ldc;
 } fenp_syrk;
