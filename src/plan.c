@@ -56,28 +56,21 @@ static void describe_selection(const fen_options *o, const fenp_size *size, cons
 
 /* Penalty lp: rows that a fit would refuse. */
 static fen_status check_rows(const fenp_sample *sample, const fen_options *o, int count,
-                             fenp_kernel *kernel, fen_error *err)
+                             fen_error *err)
 {
     double gammas[FEN_VALUES_MAX];
     const fen_kernel *table = fenp_find_kernel(o->kernel);
+    fenp_kernel kernel = fenp_kernel_asked(o, table);
     const fen_status status = fenp_list_gammas(o, table, sample, count, gammas, err);
     if (status != FEN_OK) return status;
-    *kernel = fenp_kernel_asked(o, table);
-    kernel->par.gamma = gammas[0];
-    return fenp_lp_rows_fit(kernel, sample, o, err);
-}
-
-/* Penalty lp: the largest of all steps, as a rule: for rows x (s->size has their kernel), or any. */
-static int64_t usual_peak(const fenp_strategy *s, const fenp_size *size, const fen_view *x)
-{
-    const int64_t solving = s->bytes - fenp_lp_spare(&s->size, x);
-    return fenp_resident_with(solving > s->after ? solving : s->after, size);
+    kernel.par.gamma = gammas[0];
+    return fenp_lp_rows_fit(&kernel, sample, o, err);
 }
 
 /* "; packed would take 60 GB; low-rank 4.1 s and 230 MB": what --route would have meant instead,
  * all else as planned. */
 static void add_alternatives(const fen_options *o, const fenp_size *size, const char *taken,
-                             double rate, char *out, size_t room)
+                             double rate, int64_t resident, char *out, size_t room)
 {
     const char *verb = "would take ";
     for (int i = 0; fenp_routes[i]; i++) {
@@ -91,7 +84,7 @@ static void add_alternatives(const fen_options *o, const fenp_size *size, const 
             fenp_strategy_make(&other, fenp_find_kernel(o->kernel), fenp_find_loss(o->loss), &asked,
                                &s, NULL) != FEN_OK)
             continue;
-        const int64_t peak = usual_peak(&s, &asked, NULL);
+        const int64_t peak = fenp_lp_peak(&s, &other, &asked, resident);
         const double time = s.flops / rate, unit = pow(10.0, floor(log10(time)) - 1.0);
         fenp_print_short(nearbyint(time / unit) * unit, seconds); /* two digits */
         fenp_bytes_text(peak, bytes);
@@ -104,6 +97,13 @@ static void add_alternatives(const fen_options *o, const fenp_size *size, const 
     }
 }
 
+/* Where none fits, an engine is named that nobody would have expected. */
+static void add_least(char *out, size_t room)
+{
+    const size_t used = strlen(out);
+    snprintf(out + used, room - used, " (no engine fits, this one takes least)");
+}
+
 static fen_status plan_settled(const fenp_sample *sample, const fen_options *o, fen_plan *out,
                                fen_error *err)
 {
@@ -111,25 +111,23 @@ static fen_status plan_settled(const fenp_sample *sample, const fen_options *o, 
     const fenp_size size = fenp_size_of(sample, o);
     fen_status status =
         fenp_strategy_make(o, fenp_find_kernel(o->kernel), fenp_find_loss(o->loss), &size, &s, err);
-    if (status == FEN_OK && s.solver->lp)
-        status = check_rows(sample, o, s.gammas, &s.size.kernel, err);
+    if (status == FEN_OK && s.solver->lp) status = check_rows(sample, o, s.gammas, err);
     if (status != FEN_OK) return status;
+    const int64_t resident = fenp_memory_resident(); /* before anything is tried out */
     fen_plan plan = { .rows = size.n, .features = size.p, .targets = size.targets };
     plan.peak_bytes = fenp_resident_with(s.bytes, &size);
     plan.limit_bytes = fenp_memory_limit(o);
     plan.fits = plan.peak_bytes <= plan.limit_bytes;
-    if (!plan.fits) fenp_advise(&s, &size, plan.limit_bytes, plan.advice, sizeof plan.advice);
-    if (plan.fits && s.solver->lp) {
-        const fen_view x = fenp_sample_inputs(sample);
-        plan.peak_bytes = usual_peak(&s, &size, &x);
-    }
+    if (!plan.fits) fenp_advise(&s, o, &size, plan.advice, sizeof plan.advice);
+    if (plan.fits && s.solver->lp) plan.peak_bytes = fenp_lp_peak(&s, o, &size, resident);
     const double rate = fenp_measured_rate(); /* last: it takes memory */
     plan.seconds = s.flops / rate;
     snprintf(plan.method, sizeof plan.method, "%s", s.solver->name);
     if (s.solver->lp) {
         fenp_lp_why(&s.size, plan.why, sizeof plan.why);
+        if (!plan.fits && strcmp(o->engine, "auto") == 0) add_least(plan.why, sizeof plan.why);
         if (!size.kernel.table->linear)
-            add_alternatives(o, &size, s.size.route, rate, plan.why, sizeof plan.why);
+            add_alternatives(o, &size, s.size.route, rate, resident, plan.why, sizeof plan.why);
     } else
         snprintf(plan.why, sizeof plan.why, "%s", s.why);
     describe_selection(o, &size, &s, plan.selection, sizeof plan.selection);

@@ -23,8 +23,8 @@ typedef struct fenp_strategy {
 } fenp_strategy;
 fen_status fenp_strategy_make(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
                               const fenp_size *size, fenp_strategy *out, fen_error *err);
-/* What to do where it does not fit into limit bytes. */
-void       fenp_advise(const fenp_strategy *strategy, const fenp_size *size, int64_t limit,
+/* What to do where it does not fit. */
+void       fenp_advise(const fenp_strategy *strategy, const fen_options *o, const fenp_size *size,
                        char *out, size_t room);
 enum { FENP_NEIGHBOURS = 3 };      /* gammas that are scored on all rows of the final scores */
 /* Of the final fit alone. */

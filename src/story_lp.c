@@ -7,6 +7,7 @@
  *   rows     values of k(x, .., x) beyond 1e100 leave T(a) no room
  *   route    tensor/form.h: of those that --route allows and that fit the fastest; where none
  *            fits the one that takes least, so that a plan can say how much
+ *   memory   what a route takes as a rule; low rank begins with less, and is then less exact
  *
  * Special cases: sums of |x|^q that leave the range of numbers although their root does not
  * (linear kernels, q = 1001) are taken relative to the largest |x|. */
@@ -224,46 +225,6 @@ const fenp_route *fenp_lp_route(const fenp_size *size, int64_t left, double solv
     return best ? best : fenp_pick_route(size->route, &form, err); /* which says why not */
 }
 
-/* " (37 kB; the kernel tensor of 103 rows takes 40.5 MB)" */
-static void compare_routes(const fenp_size *size, const fenp_route *route, int64_t least, char *out,
-                           size_t length)
-{
-    const fenp_form_size form = form_size(size, 1);
-    char one[FENP_BYTES_TEXT], other[FENP_BYTES_TEXT];
-    const char *less = fenp_bytes_text(least, one);
-    const char *more = fenp_bytes_text(route->bytes(&form), other);
-    if (route == &fenp_route_packed)
-        snprintf(out, length, " (%s; packed, the kernel tensor of %lld rows takes %s)", less,
-                 (long long)size->n, more);
-    else
-        snprintf(out, length, " (%s instead of %s)", less, more);
-}
-
-void fenp_lp_advise(const fenp_size *size, int64_t rows, int64_t resident, int64_t limit, char *out,
-                    size_t length)
-{
-    const fenp_form_size form = form_size(size, 1);
-    const fenp_route *route = fenp_find_route(size->route);
-    char fewer[96] = "", other[160] = "", sizes[112], taken[FENP_BYTES_TEXT];
-    int64_t least = 0;
-    const fenp_route *best = fenp_least_route("auto", &form, &least);
-    if (resident > limit) {
-        snprintf(out, length, "raise --memory, as %s are taken before the fit begins",
-                 fenp_bytes_text(resident, taken));
-        return;
-    }
-    if (rows > 0)
-        snprintf(fewer, sizeof fewer, ", or train on at most %lld of the %lld rows",
-                 (long long)rows, (long long)size->n);
-    if (best != route) {
-        compare_routes(size, route, least, sizes, sizeof sizes);
-        snprintf(other, sizeof other, ", or use --route %s%s", best->name, sizes);
-    } else if (route == &fenp_route_low_rank)
-        snprintf(other, sizeof other, "; --route low-rank is the least: the kernel tensor takes %s",
-                 fenp_bytes_text(fenp_route_packed.bytes(&form), taken));
-    snprintf(out, length, "raise --memory%s%s", fewer, other);
-}
-
 double fenp_lp_opening(const fenp_size *size)
 {
     const fenp_form_size form = form_size(size, size->room);
@@ -287,15 +248,6 @@ double fenp_lp_certify_flops(const fenp_size *size)
     if (size->kernel.table->linear) return 0.0;
     return fmin(40.0 * n * (double)fenp_feature_count(&size->kernel, size->p),
                 fmin(pairs, MOST_CERTIFIED));
-}
-
-int64_t fenp_lp_spare(const fenp_size *size, const fen_view *x)
-{
-    const fenp_form_size form = form_size(size, size->room);
-    const fenp_route *route = fenp_find_route(size->route);
-    const int64_t usual = route->usual ? route->usual(&form, x) : -1;
-    const int64_t spare = usual >= 0 ? route->bytes(&form) - usual : 0;
-    return spare > 0 ? spare : 0;
 }
 
 int64_t fenp_lp_blas_bytes(const fenp_size *size)
@@ -373,4 +325,109 @@ void fenp_lp_why(const fenp_size *size, char *out, size_t length)
         snprintf(out, length, "low rank: the Gram matrix of %s products of %lld rows by its pivots",
                  count, (long long)(q / 2));
     }
+}
+
+/* ---- what it takes, and what would take less --------------------------------------------- */
+
+int64_t fenp_lp_peak(const fenp_strategy *s, const fen_options *o, const fenp_size *size,
+                     int64_t resident)
+{
+    const fenp_route *route = fenp_find_route(s->size.route);
+    fenp_form_size form = form_size(&s->size, s->size.room);
+    const fen_view x = size->rows ? fenp_sample_inputs(size->rows) : (fen_view){ 0 };
+    double gammas[FEN_VALUES_MAX];
+    const int known = size->rows && fenp_list_gammas(o, size->kernel.table, size->rows, s->gammas,
+                                                     gammas, NULL) == FEN_OK;
+    if (known) form.kernel.par.gamma = gammas[0];
+    const int64_t usual = route->usual ? route->usual(&form, known ? &x : NULL) : -1;
+    const int64_t spare = usual >= 0 ? route->bytes(&form) - usual : 0;
+    const int64_t solving = s->bytes - (spare > 0 ? spare : 0);
+    const int64_t peak = fenp_resident_with(solving > s->after ? solving : s->after, size);
+    return peak - fenp_memory_resident() + resident;
+}
+
+/* What a route takes where memory is no concern, and the least with which it begins. */
+static void route_peaks(const fen_options *o, const fenp_size *size, const fenp_route *route,
+                        int64_t *usual, int64_t *least)
+{
+    fen_options other = *o;
+    fenp_size asked = *size;
+    fenp_strategy s;
+    const fen_loss *loss = fenp_find_loss(o->loss);
+    const int64_t resident = fenp_memory_resident(); /* before rows are looked at */
+    *usual = *least = INT64_MAX;
+    other.route = asked.route = route->name;
+    other.memory_limit_bytes = INT64_MAX / 4;
+    if (fenp_strategy_make(&other, size->kernel.table, loss, &asked, &s, NULL) == FEN_OK)
+        *usual = fenp_lp_peak(&s, &other, &asked, resident);
+    other.memory_limit_bytes = 1;
+    if (fenp_strategy_make(&other, size->kernel.table, loss, &asked, &s, NULL) == FEN_OK)
+        *least = fenp_resident_with(s.bytes, &asked) - fenp_memory_resident() + resident;
+}
+
+/* A little more than that: what is resident differs from run to run. */
+static const char *enough(int64_t bytes, char text[FENP_BYTES_TEXT])
+{
+    const double some = 1.02 * (double)bytes, unit = pow(10.0, floor(log10(some)) - 2.0);
+    return fenp_bytes_text((int64_t)(ceil(some / unit) * unit), text);
+}
+
+/* " (2.9 GB; packed, the kernel tensor of 1030 rows takes 378 GB)" */
+static void advise_route(const fenp_strategy *s, const fen_options *o, const fenp_size *size,
+                         const fenp_route *best, char *out, size_t length)
+{
+    const fenp_route *route = fenp_find_route(s->size.route);
+    char one[FENP_BYTES_TEXT], two[FENP_BYTES_TEXT], three[FENP_BYTES_TEXT], takes[96] = "";
+    const char *now = fenp_bytes_text(fenp_resident_with(s->bytes, size), one);
+    int64_t usual, least;
+    route_peaks(o, size, best, &usual, &least);
+    if (usual <= fenp_memory_limit(o))
+        snprintf(takes, sizeof takes, "%s",
+                 best->usual ? fenp_bytes_text(usual, two) : enough(usual, two));
+    else
+        snprintf(takes, sizeof takes, "at least %s, better %s", enough(least, two),
+                 fenp_bytes_text(usual, three));
+    if (route == &fenp_route_packed)
+        snprintf(out, length, " (%s; packed, the kernel tensor of %lld rows takes %s)", takes,
+                 (long long)size->n, now);
+    else
+        snprintf(out, length, " (%s; %s takes %s)", takes, route->name, now);
+}
+
+/* For the route that takes least. */
+static void advise_memory(const fen_options *o, const fenp_size *size, const fenp_route *route,
+                          char *out, size_t length)
+{
+    const fenp_form_size form = form_size(size, 1);
+    char one[FENP_BYTES_TEXT], two[FENP_BYTES_TEXT];
+    int64_t usual, least;
+    route_peaks(o, size, route, &usual, &least);
+    snprintf(out, length,
+             "; --route low-rank is the least, best with %s: the kernel tensor takes %s",
+             fenp_bytes_text(usual, one), fenp_bytes_text(fenp_route_packed.bytes(&form), two));
+}
+
+void fenp_lp_advise(const fenp_strategy *s, const fen_options *o, const fenp_size *size,
+                    int64_t rows, char *out, size_t length)
+{
+    const fenp_form_size form = form_size(&s->size, 1);
+    const fenp_route *route = fenp_find_route(s->size.route);
+    const int64_t resident = fenp_resident_with(0, size);
+    char fewer[64] = "", other[160] = "", sizes[128], taken[FENP_BYTES_TEXT];
+    int64_t least = 0;
+    const fenp_route *best = fenp_least_route("auto", &form, &least);
+    if (resident > fenp_memory_limit(o)) {
+        snprintf(out, length, "raise --memory, as %s are taken before the fit begins",
+                 fenp_bytes_text(resident, taken));
+        return;
+    }
+    if (rows > 0)
+        snprintf(fewer, sizeof fewer, ", or train on at most %lld of the %lld rows",
+                 (long long)rows, (long long)size->n);
+    if (best != route) {
+        advise_route(s, o, size, best, sizes, sizeof sizes);
+        snprintf(other, sizeof other, ", or use --route %s%s", best->name, sizes);
+    } else if (route == &fenp_route_low_rank)
+        advise_memory(o, size, route, other, sizeof other);
+    snprintf(out, length, "raise --memory%s%s", fewer, other);
 }

@@ -32,16 +32,17 @@ const fenp_route *fenp_lp_route(const fenp_size *size, int64_t left, double solv
                                 fen_error *err);
 /* What the form may take of so many bytes, or the least that it takes; size has its route. */
 int64_t    fenp_lp_room(const fenp_size *size, int64_t left);
-/* What to do where it does not fit: rows (0: none) that would, and what is taken already. */
-void       fenp_lp_advise(const fenp_size *size, int64_t rows, int64_t resident, int64_t limit,
-                          char *out, size_t length);
+/* What to do where it does not fit; rows: so many would (0: none). */
+void       fenp_lp_advise(const fenp_strategy *strategy, const fen_options *o,
+                          const fenp_size *size, int64_t rows, char *out, size_t length);
 /* Of the flops of a solver those that are done once for any number of solves. 0: not lp. */
 double     fenp_lp_opening(const fenp_size *size);
 /* Of the certificate: by all features, or by all pairs of products of q/2 rows. */
 double     fenp_lp_certify_flops(const fenp_size *size);
-/* Bytes that the worst case of a route takes beyond what is usual: for rows x, the kernel having its
- * gamma, or (NULL) for any. */
-int64_t    fenp_lp_spare(const fenp_size *size, const fen_view *x);
+/* The largest of all steps beside what is resident, as a rule and not in the worst case: for the
+ * rows of size where they are at hand. */
+int64_t    fenp_lp_peak(const fenp_strategy *strategy, const fen_options *o,
+                        const fenp_size *size, int64_t resident);
 /* What BLAS keeps beyond the little that it always does: factors of Newton steps are packed. */
 int64_t    fenp_lp_blas_bytes(const fenp_size *size);
 /* What comes when the form is closed: what models predict by, and how well. */

@@ -46,9 +46,12 @@ fenp_size fenp_size_of(const fenp_sample *sample, const fen_options *o)
     least = powers[0];
     for (int i = 1; i < count; i++) least = powers[i] < least ? powers[i] : least;
     for (int i = 0; i < count && least == 2.0; i++) least = powers[i];
-    fenp_size size = {
-        .n = sample->n, .p = sample->p, .targets = sample->targets, .bias = o->bias, .power = least
-    };
+    fenp_size size = { .n = sample->n,
+                       .p = sample->p,
+                       .targets = sample->targets,
+                       .bias = o->bias,
+                       .power = least,
+                       .rows = sample };
     size.kernel = fenp_kernel_asked(o, fenp_find_kernel(o->kernel));
     if (fenp_is_lp(&size.kernel)) size.route = o->route;
     return size;
@@ -284,12 +287,12 @@ static int64_t rows_that_fit(const fenp_strategy *s, const fenp_size *size, int6
     return low;
 }
 
-void fenp_advise(const fenp_strategy *s, const fenp_size *size, int64_t limit, char *out,
+void fenp_advise(const fenp_strategy *s, const fen_options *o, const fenp_size *size, char *out,
                  size_t room)
 {
-    const int64_t rows = rows_that_fit(s, size, limit) / 100 * 100;
+    const int64_t rows = rows_that_fit(s, size, fenp_memory_limit(o)) / 100 * 100;
     if (s->solver->lp)
-        fenp_lp_advise(&s->size, rows, fenp_resident_with(0, size), limit, out, room);
+        fenp_lp_advise(s, o, size, rows, out, room);
     else if (rows < 100 || s->solver->in_weights)
         snprintf(out, room, "raise --memory");
     else
@@ -313,6 +316,6 @@ fen_status fenp_strategy_fits(const fenp_strategy *s, const fen_options *o, cons
 {
     const int64_t limit = fenp_memory_limit(o), peak = fenp_resident_with(s->bytes, size);
     char advice[200] = "";
-    if (peak > limit) fenp_advise(s, size, limit, advice, sizeof advice);
+    if (peak > limit) fenp_advise(s, o, size, advice, sizeof advice);
     return fenp_memory_fits(o, peak - fenp_memory_resident(), advice, err);
 }

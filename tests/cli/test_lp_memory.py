@@ -1,6 +1,7 @@
 """Penalty lp: what a plan says of the memory, and what the fit takes."""
 import math
 import os
+import re
 import resource
 import sys
 import unittest
@@ -60,6 +61,27 @@ class Memory(ToolTest):
         self.check(500, 8, *POLYNOMIAL, "--degree", "2", *GIVEN, "--route", "low-rank",
                    route="low rank")
         self.check(150, 4, *EXPONENTIAL, *GIVEN, "--route", "low-rank", route="low rank")
+
+    def test_other_routes_by_one_figure(self):
+        """What a plan says of a route, as chosen and as another, and advice that holds."""
+        data = self.some_data(130, 5)
+        plan = {route: self.run_tool("plan", data, *EXPONENTIAL, *GIVEN, "--route", route,
+                                     "--json").json for route in ("packed", "low-rank")}
+        for mine, other in (("packed", "low-rank"), ("low-rank", "packed")):
+            words = re.search(other + r" would take \S+ s and ([\d.]+) MB", plan[mine]["why"])
+            self.assertAlmostEqual(float(words[1]), plan[other]["peak_bytes"] / 1e6, delta=1.5)
+        ran = self.run_tool("plan", data, *EXPONENTIAL, *GIVEN, "--route", "packed", "--memory",
+                            "100M", "--json", code=5)
+        least, better = re.search(r"--route low-rank \((?:at least ([\d.]+) MB, better )?([\d.]+) "
+                                  r"MB; packed, the kernel tensor of 130 rows takes \d+ MB\)",
+                                  ran.json["advice"]).groups()
+        self.assertIn("lp-gradient", ran.json["method"])
+        self.assertIn("(no engine fits, this one takes least)", ran.json["why"])
+        self.assertAlmostEqual(float(better), plan["low-rank"]["peak_bytes"] / 1e6, delta=1.5)
+        for memory in (least or better, better):
+            self.run_tool("fit", data, *EXPONENTIAL, *GIVEN, "--route", "low-rank", "--memory",
+                          memory + "M", "--quiet", "-o", "m.fen")
+        self.run_tool("verify", "m.fen", data, "--quiet")
 
     def test_pivots_of_the_model(self):
         self.check(50, 30, *EXPONENTIAL, *GIVEN, route="packed")
