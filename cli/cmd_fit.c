@@ -122,40 +122,78 @@ static void print_gap(double gap, double tolerance, char out[2][32])
     }
 }
 
-/* What may help a penalty lp: more memory where it cut a factor off. */
-static const char *lp_remedy(const fen_model *model)
+/* The words of a note from `begin` to `end`. */
+static int words_of(const char *note, const char *begin, char end, char *out, size_t room)
 {
-    char *text = NULL;
-    if (fen_model_json(model, &text, NULL)) return "a larger --lambda";
-    json_t *json = json_parse(text);
-    const int capped = strstr(json_text_at(json, "note"), "more --memory") != NULL;
-    const int near = json_at(json, "p") < 1.01;
-    fen_text_free(text);
-    json_decref(json);
-    return capped ? "more --memory"
-           : near ? "a P farther from 1 or a larger --lambda"
-                  : "a larger --lambda";
+    const char *at = strstr(note, begin), *last = at ? strchr(at, end) : NULL;
+    if (!last) return 0;
+    snprintf(out, room, "%.*s", (int)(last - at) + 1, at);
+    return 1;
+}
+
+/* What may help a penalty lp: more memory where it cut a factor off, a gamma like that of auto. */
+static const char *lp_remedy(const json_t *json, char *out, size_t room)
+{
+    const char *note = json_text_at(json, "note");
+    char takes[48];
+    if (strstr(note, "more --memory")) return "more --memory";
+    if (words_of(note, "(auto takes ", ')', takes, sizeof takes)) {
+        snprintf(out, room, "a smaller --gamma %s", takes);
+        return out;
+    }
+    return json_at(json, "p") < 1.01 ? "a P farther from 1 or a larger --lambda"
+                                     : "a larger --lambda";
+}
+
+/* A low rank leaves a little of the kernel out: routes that do not, where there is memory for
+ * them. */
+static const char *tolerance_remedy(const request *r, const json_t *json, char *out, size_t room)
+{
+    static const char *const exact[] = { "features", "packed" };
+    const int low_rank = strstr(json_text_at(json, "method"), "low-rank") != NULL;
+    fen_options o = r->options;
+    fen_plan plan;
+    for (int i = 0; low_rank && strcmp(r->operand[0], "-") != 0 && i < 2; i++) {
+        o.route = exact[i];
+        if (fen_plan_file(r->operand[0], &o, NULL, &plan, NULL) || !plan.fits) continue;
+        snprintf(out, room, "--route %s or a larger --tolerance", exact[i]);
+        return out;
+    }
+    return "a larger --tolerance";
+}
+
+static const char *remedy(const request *r, const json_t *json, double gap, char *out, size_t room)
+{
+    const fen_options *o = &r->options;
+    const fen_options standard = fen_options_default();
+    const int rounding = fabs(gap) <= 1e-9 && o->tolerance < 1e-12;
+    if (rounding) return tolerance_remedy(r, json, out, room);
+    if (strcmp(o->engine, "auto") != 0) {
+        snprintf(out, room, "leaving out --engine %.30s", o->engine);
+        return out;
+    }
+    if (fabs(gap) <= standard.tolerance) return tolerance_remedy(r, json, out, room);
+    if (strcmp(o->penalty, "none") == 0)
+        return "a penalty (--penalty elastic:0.5, or --kernel linear alone)";
+    return strncmp(o->penalty, "lp:", 3) == 0 ? lp_remedy(json, out, room) : "a larger --lambda";
 }
 
 static int complain_of_gap(const fen_model *model, const request *r, double gap, const char *name)
 {
-    const fen_options *o = &r->options;
-    const fen_options standard = fen_options_default();
-    char number[2][32], engine[64];
-    const int rounding = fabs(gap) <= 1e-9 && o->tolerance < 1e-12;
-    snprintf(engine, sizeof engine, "leaving out --engine %.30s", o->engine);
-    print_gap(gap, o->tolerance, number);
-    return complain(EXIT_NO,
-                    "the solver stopped at a relative gap of %s for target %s, the tolerance is "
-                    "%s; the model was saved; %s helps",
-                    number[0], name, number[1],
-                    rounding                          ? "a larger --tolerance"
-                    : strcmp(o->engine, "auto") != 0  ? engine
-                    : fabs(gap) <= standard.tolerance ? "a larger --tolerance"
-                    : strcmp(o->penalty, "none") == 0
-                        ? "a penalty (--penalty elastic:0.5, or --kernel linear alone)"
-                    : strncmp(o->penalty, "lp:", 3) == 0 ? lp_remedy(model)
-                                                         : "a larger --lambda");
+    char number[2][32], words[96], *text = NULL;
+    fen_error err;
+    if (fen_model_json(model, &text, &err)) return fail(&err);
+    json_t *json = json_parse(text);
+    fen_text_free(text);
+    if (!json) return EXIT_ROOM;
+    print_gap(gap, r->options.tolerance, number);
+    const int code =
+        complain(EXIT_NO,
+                 "the solver stopped at a relative gap of %s for target %s, the tolerance is %s; "
+                 "the model was saved; %s helps",
+                 number[0], name, number[1], remedy(r, json, gap, words, sizeof words));
+    json_decref(json);
+    return code;
 }
 
 static int judge(const fen_model *model, const request *r)

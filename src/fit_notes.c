@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "story.h"
+#include "story_lp.h"
 
 /* Further notes follow after a semicolon; what does not fit is cut off. */
 __attribute__((format(printf, 2, 3))) static void note(fen_model *m, const char *format, ...)
@@ -183,8 +183,23 @@ static void note_separated(fen_model *m, const fenp_sample *sample, const double
     }
 }
 
+/* Penalty lp: kernel values of rows far apart ask for more digits than there are. */
+static void note_gamma(fen_model *m, const fenp_sample *sample)
+{
+    static const double LARGE = 10.0; /* times the rule */
+    int64_t t = 0;
+    double rule;
+    char number[32];
+    while (t < m->targets && m->certificate[t].verdict == FEN_VERDICT_OPTIMAL) t++;
+    if (t == m->targets || fenp_lp_gamma(&m->kernel, sample, &rule, NULL) != FEN_OK) return;
+    if (!(m->kernel.par.gamma > LARGE * rule)) return;
+    snprintf(number, sizeof number, "%.2g", rule);
+    note(m, "gamma is large for these rows (auto takes %s)", number);
+}
+
 void fenp_note_scores(fen_model *m, const fenp_sample *sample, const double *scores)
 {
+    if (fenp_model_is_lp(m) && m->kernel.table->uses_gamma) note_gamma(m, sample);
     if (strcmp(m->loss->name, "logistic") == 0 && strcmp(m->penalty->name, "none") == 0)
         note_separated(m, sample, scores);
     if (strcmp(m->loss->name, "tube") == 0) note_tube(m, sample, scores);

@@ -152,18 +152,24 @@ static int64_t list_overflows(const fenp_kernel *kernel, const fenp_sample *s, c
     return count;
 }
 
-/* What would do: another scaling than that of o, or a smaller gamma. */
+/* What would do: a smaller coef0 where no row is needed to overflow, another scaling than that of
+ * o, a smaller gamma, a lower degree. */
 static void advise(const fenp_kernel *kernel, const fenp_sample *s, const fen_options *o, char *out,
                    size_t room)
 {
+    const fen_kernel *table = kernel->table;
     const char *scale = strcmp(o->scale, "standard") == 0 ? "range" : "standard";
+    const double power = table->uses_degree ? kernel->par.degree : 1.0;
     char number[32];
     double rule;
-    if (kernel->table->uses_gamma && fenp_lp_gamma(kernel, s, &rule, NULL) == FEN_OK) {
+    if (table->uses_coef0 && !(table->value(0.0, &kernel->par) <= 0.01 * LARGEST_VALUE)) {
+        fenp_print_short(pow(10.0, floor(log10(LARGEST_VALUE) / power) - 1.0), number);
+        snprintf(out, room, "take a smaller --coef0, %s at most", number);
+    } else if (table->uses_gamma && fenp_lp_gamma(kernel, s, &rule, NULL) == FEN_OK) {
         fenp_print_short(rule, number);
         snprintf(out, room, "take a smaller --gamma (auto is %s), or --scale %s", number, scale);
     } else
-        snprintf(out, room, "use --scale %s", scale);
+        snprintf(out, room, "use --scale %s%s", scale, power > 1.0 ? ", or a lower --degree" : "");
 }
 
 fen_status fenp_lp_rows_fit(const fenp_kernel *kernel, const fenp_sample *s, const fen_options *o,

@@ -406,6 +406,29 @@ class BadInput(Lp):
         self.no(*words, "--gamma", "1000", code=DATA, commands=("fit",),
                 says=["rows", "--gamma (auto is ", "--scale range"])
 
+    def test_overflow_of_coef0(self):
+        """No scaling of rows helps where (coef0)^degree is too large by itself."""
+        for words, most in ((["--coef0", "1e300"], "1e49"), (["--coef0", "1e30", "--degree", "5"],
+                                                             "1e19")):
+            said = self.refuse("fit", self.data, *LP, "--kernel", "tensor-polynomial", *words,
+                               code=DATA, says=[f"take a smaller --coef0, {most} at most"]).err
+            self.assertNotIn("--scale", said)
+        rows = ["a,b,y"] + [f"{i}e9,{i % 7},{i % 5}" for i in range(20)]
+        self.data = self.write("wide.csv", "\n".join(rows) + "\n")
+        self.no(*LP, "--kernel", "tensor-polynomial", "--scale", "none", "--degree", "3", code=DATA,
+                says=["use --scale standard, or a lower --degree"])
+
+    def test_remedies(self):
+        """Of solvers that stop early: by the one option that is out of the ordinary."""
+        words = [*LP, "--kernel", "tensor-exponential", "--quiet", "-o", "m.fen"]
+        gamma = self.run_tool("fit", self.real("slump", 35), *words, "--gamma", "1", "--lambda",
+                              "1e-4", code=1)
+        self.assertIn("; a smaller --gamma (auto takes 0.0095) helps", gamma.err)
+        self.assertIn("gamma is large for these rows", " ".join(gamma.out.split()))
+        exact = ["--route", "low-rank", "--lambda", "1e-7", "--tolerance", "1e-13"]
+        said = self.run_tool("fit", self.data, *words, *exact, "--memory", "1G", code=1).err
+        self.assertIn("; --route packed or a larger --tolerance helps", said)
+
     def test_predictions_that_would_be_others(self):
         """Rows so far apart that few products of them drown all others: certified, but no model."""
         self.data = self.real("slump", 35)
