@@ -15,15 +15,14 @@ static const char *saved_size(const char *path, char out[32])
     return stat(path, &info) == 0 ? bytes_text((double)info.st_size, out) : "";
 }
 
-/* Penalty lp of features that have names. */
-static int has_features(const json_t *json)
+/* Penalty lp of features that can be listed. */
+static int has_features(const fen_model *model, const json_t *json)
 {
-    return json_object_get(json, "q") &&
-           strcmp(json_text_at(json, "kernel"), "tensor-exponential") != 0;
+    return json_object_get(json, "q") && fen_model_implied(model) > 0;
 }
 
 /* Where something was chosen, the table behind it. */
-static void print_next(const request *r, const json_t *json, const char *path)
+static void print_next(const fen_model *of, const request *r, const json_t *json, const char *path)
 {
     const int chosen =
         strcmp(r->options.approx, "none") == 0 && json_object_get(json, "score") != NULL;
@@ -31,14 +30,15 @@ static void print_next(const request *r, const json_t *json, const char *path)
     shell_word(path, model, sizeof model);
     shell_word(r->operand[0], data, sizeof data);
     report("Next", "fenchel predict %s NEW.csv -o predictions.csv", model);
-    if (has_features(json)) report("", "fenchel info %s --features", model);
+    if (has_features(of, json)) report("", "fenchel info %s --features", model);
     report("", "fenchel verify %s %s", model, data);
     if (chosen) report("", "fenchel select %s%s", data, r->selecting);
     if (chosen && strcmp(r->options.penalty, "rkhs") != 0)
         report("", "fenchel path %s%s", data, r->selecting);
 }
 
-static void print_fit(const json_t *json, const request *r, const char *path)
+static void print_fit(const fen_model *model, const json_t *json, const request *r,
+                      const char *path)
 {
     char size[32], time[32];
     report_data(json, r->operand[0]);
@@ -49,7 +49,7 @@ static void print_fit(const json_t *json, const request *r, const char *path)
     report_coefficients(json);
     report("Model", "%s (%s), by %s in %s", path, saved_size(path, size),
            json_text_at(json, "method"), seconds_text(json_at(json, "seconds"), time));
-    print_next(r, json, path);
+    print_next(model, r, json, path);
 }
 
 static int describe(const fen_model *model, const request *r, const char *path)
@@ -64,7 +64,7 @@ static int describe(const fen_model *model, const request *r, const char *path)
         json_object_set_new(json, "model", json_text(path));
         return json_print(json);
     }
-    print_fit(json, r, path);
+    print_fit(model, json, r, path);
     json_decref(json);
     return EXIT_DONE;
 }

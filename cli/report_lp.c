@@ -30,22 +30,27 @@ static int lacks_bias(const json_t *model)
     return t < target_count(model);
 }
 
-/* How far they are from the optimum, and what part of that is not the fit's. */
+/* How far they are from the optimum, and what part of that is not the fit's. Of classes that is
+ * said of what decides between them. */
 static void report_predictions(const json_t *model)
 {
+    const int numbers = strcmp(json_text_at(model, "task"), "regression") == 0;
+    const char *label = numbers ? "Predictions" : "Scores";
     const double error = json_at(model, "prediction_error");
     char list[TARGETS_SHOWN * 100] = "", also[96] = "";
     const int known = list_distances(model, list, sizeof list);
     if (error > 0)
         snprintf(also, sizeof also, "within %.2g of the function that is certified", error);
     if (known)
-        report("Predictions", "of the training rows are within %s of those of the optimum%s%s%s",
+        report(label,
+               "of the training rows are within %s of those of the exact minimum of the "
+               "objective%s%s%s",
                list, target_count(model) > TARGETS_SHOWN ? ", ..." : "", also[0] ? ", and " : "",
                also);
     else if (also[0])
-        report("Predictions", "of the training rows are %s", also);
+        report(label, "of the training rows are %s", also);
     if (lacks_bias(model))
-        report(known || also[0] ? "" : "Predictions",
+        report(known || also[0] ? "" : label,
                "have a bias that the training rows do not determine: other values do as well");
 }
 

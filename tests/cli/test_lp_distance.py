@@ -73,7 +73,8 @@ class Distance(ToolTest):
         for text in texts:
             text = " ".join(text.split())
             self.assertIn("Predictions of the training rows are within "
-                          f"{said['optimum_distance']:.2g} of those of the optimum, and within "
+                          f"{said['optimum_distance']:.2g} of those of the exact minimum of the "
+                          "objective, and within "
                           f"{said['prediction_error']:.2g} of the function that is certified", text)
             self.assertGreater(said["optimum_distance"], said["prediction_error"])
         told = self.run_tool("verify", "m.fen", data)
@@ -84,6 +85,15 @@ class Distance(ToolTest):
         ridge = self.fit(data, "--lambda", "0.1")
         self.assertFalse(set(KEYS) & set(ridge))
         self.assertFalse(set(KEYS) & set(self.run_tool("verify", "m.fen", data, "--json").json))
+
+    def test_words_of_classes(self):
+        rows = [f"{i % 7},{i * i % 11},{'yes' if (i * i) % 11 > i % 7 else 'no'}" for i in range(40)]
+        self.write("classes.csv", "a,b,y\n" + "\n".join(rows) + "\n")
+        text = self.run_tool("fit", "classes.csv", "--penalty", "lp:4/3", "--lambda", "0.01",
+                             "--quiet").out
+        self.assertRegex(" ".join(text.split()), r" Scores of the training rows are within \S+ "
+                                                 "of those of the exact minimum of the objective ")
+        self.assertNotIn("Predictions", text)
 
     def test_several_targets(self):
         data = self.slump(40)

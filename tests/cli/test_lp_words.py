@@ -100,6 +100,16 @@ class Report(Words):
         for kernel in (["--kernel", "tensor-exponential", *LP], ["--kernel", "linear"]):
             self.assertNotIn("--features", self.text(data, *kernel, "--lambda", "0.1"))
 
+    def test_no_list_of_too_many_features(self):
+        """More than 2^21 products: neither Next nor info offers one."""
+        rows = [",".join([f"x{j}" for j in range(30)] + ["y"])]
+        rows += [",".join(f"{math.sin((i + 1) * (j + 2)):.5f}" for j in range(31)) for i in range(12)]
+        data = self.write("wide.csv", "\n".join(rows) + "\n")
+        text = self.text(data, *PRODUCTS, "--coef0", "1", "--degree", "7", "--lambda", "0.1",
+                         "-o", "m.fen")
+        self.assertNotIn("--features", text)
+        self.refuse("info", "m.fen", "--features", code=2, says=["more than 2097152 features"])
+
     def test_coefficients_beside_weights(self):
         self.text(self.data(), *PRODUCTS, "--lambda", "0.1", "-o", "m.fen")
         text = self.run_tool("info", "m.fen", "--features").out
