@@ -137,18 +137,77 @@ json_t *features_json(const fen_model *model, const feature_list *l)
 
 /* ---- for people -------------------------------------------------------------------------- */
 
-/* Where the coefficients of the products are the weights, one column says it. */
+/* Where the coefficients of the products are the weights, one column says it. Names take what they
+ * need, and bars what that leaves of the line. */
 typedef struct layout {
     int name, number, bar;
     int both;
 } layout;
 
-static layout layout_of(const feature_list *l)
+static layout layout_of(const fen_model *model, const feature_list *l, int64_t shown)
 {
-    static const layout one = { 26, 12, 14, 0 }, two = { 22, 11, 8, 1 };
-    for (int64_t k = 0; k < l->count; k++)
-        if (l->weight[k] != l->coefficient[k]) return two;
-    return one;
+    enum { LINE = 79, SHARE = 10, GAP = 2, BAR = 14, LEAST_BAR = 4 };
+    layout y = { .name = 26, .number = 12 };
+    char name[NAME_MOST];
+    for (int64_t k = 0; k < l->count && !y.both; k++) y.both = l->weight[k] != l->coefficient[k];
+    if (y.both) y.name = 22, y.number = 11;
+    const int room = LINE - LABEL_WIDTH - (1 + y.both) * (1 + y.number) - SHARE;
+    for (int64_t k = 0; k < shown; k++) {
+        fen_model_implied_name(model, l->order[k], name, sizeof name);
+        const size_t length = strlen(name);
+        if (length > (size_t)y.name) y.name = length < (size_t)room ? (int)length : room;
+    }
+    const int left = room - y.name - GAP;
+    y.bar = left >= BAR ? BAR : left >= LEAST_BAR ? left : 0;
+    return y;
+}
+
+/* ---- names that are too long ------------------------------------------------------------- */
+
+enum { FACTORS_MOST = 8, LEAST_FACTOR = 6 };
+
+/* Where the factors of a product end; a * between parentheses belongs to the name of a column. 0:
+ * there are too many. */
+static int split_factors(const char *name, size_t end[FACTORS_MOST])
+{
+    int count = 0, depth = 0;
+    for (size_t i = 0;; i++) {
+        depth += (name[i] == '(') - (name[i] == ')');
+        if (name[i] && !(name[i] == '*' && depth == 0)) continue;
+        if (count == FACTORS_MOST) return 0;
+        end[count++] = i;
+        if (!name[i]) return count;
+    }
+}
+
+static size_t length_of(const size_t *end, int i) { return end[i] - (i ? end[i - 1] + 1 : 0); }
+
+/* So much of every factor that all of them fit into width: the short ones whole. */
+static size_t longest_factor(const size_t *end, int count, size_t width)
+{
+    size_t most = width;
+    for (size_t all = width + 1; most > 0 && all > width; most -= all > width) {
+        all = (size_t)count - 1;
+        for (int i = 0; i < count; i++) all += length_of(end, i) < most ? length_of(end, i) : most;
+    }
+    return most;
+}
+
+/* Cut in the middle, of products every factor. */
+static const char *shortened(const char *name, int width, char *out, size_t size)
+{
+    size_t end[FACTORS_MOST], used = 0;
+    const int count = strlen(name) > (size_t)width ? split_factors(name, end) : 0;
+    const size_t most = count > 1 ? longest_factor(end, count, (size_t)width) : 0;
+    if (most < LEAST_FACTOR) return fitted(name, width, out, size);
+    for (int i = 0; i < count; i++) {
+        char factor[NAME_MOST], text[256];
+        snprintf(factor, sizeof factor, "%.*s", (int)length_of(end, i),
+                 name + (i ? end[i - 1] + 1 : 0));
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? "*" : "",
+                                 fitted(factor, (int)most, text, sizeof text));
+    }
+    return out;
 }
 
 static const char *sum_words(const json_t *json)
@@ -174,7 +233,7 @@ static void print_row(const fen_model *model, const feature_list *l, const layou
     fen_model_implied_name(model, at, name, sizeof name);
     memset(bar, '#', (size_t)length);
     bar[length] = '\0';
-    printf("%*s%-*s %*.*g", LABEL_WIDTH, "", y->name, fitted(name, y->name, shown, sizeof shown),
+    printf("%*s%-*s %*.*g", LABEL_WIDTH, "", y->name, shortened(name, y->name, shown, sizeof shown),
            y->number, digits, l->weight[at]);
     if (y->both) printf(" %*.*g", y->number, digits, l->coefficient[at]);
     printf(" %7.2f %%%s%s\n", 100 * share(l, k), length ? "  " : "", bar);
@@ -183,7 +242,7 @@ static void print_row(const fen_model *model, const feature_list *l, const layou
 void report_features(const fen_model *model, const json_t *json, const feature_list *l)
 {
     const int64_t set = count_from(l, 0), shown = set < SHOWN ? set : SHOWN;
-    const layout y = layout_of(l);
+    const layout y = layout_of(model, l, shown);
     char target[512], of[560] = "";
     fen_model_target_words(model, l->target, target, sizeof target);
     if (fen_model_targets(model) > 1) snprintf(of, sizeof of, "%.200s: ", target);

@@ -125,6 +125,20 @@ class Report(Words):
         text = self.run_tool("info", "m.fen", "--features").out
         self.assertRegex(text, r"\n {13} +weight +share\n")
 
+    def test_long_names(self):
+        """Whole as long as the line has room, then every factor by its ends."""
+        short, long = ["coarse_aggregate", "fine_aggregate"], ["the_first_of_two_long_names",
+                                                               "the_second_of_two_long_names"]
+        for names, listed in ((short, "coarse_aggregate*fine_aggregate"),
+                              (long, "the_fi..g_names*the_se..g_names")):
+            rows = [f"{math.sin(i + 1):.6f},{math.cos(3 * i):.6f},{math.sin(i + 1) * math.cos(3 * i):.6f}"
+                    for i in range(40)]
+            data = self.write("long.csv", ",".join([*names, "y"]) + "\n" + "\n".join(rows) + "\n")
+            self.text(data, *PRODUCTS, "--lambda", "0.1", "-o", "m.fen")
+            text = self.run_tool("info", "m.fen", "--features").out
+            self.assertIn(f"             {listed} ", text)
+            self.assertLess(max(map(len, text.splitlines())), 80)
+
     def test_no_row_has_a_coefficient(self):
         for penalty in (PRODUCTS, []):
             words = (self.data(), *penalty, "--loss", "eps:100", "--lambda", "0.1")
