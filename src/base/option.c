@@ -80,7 +80,7 @@ static const fenp_option table[] = {
     { { "penalty", "NAME[:VALUE]", "rkhs", LEARN,
         "what lambda weighs: rkhs (the norm of the function to the power), lp:P (the weights of "
         "features to the P, 1 < P <= 2, such as 4/3), or the coefficients of "
-        "a linear model or an expansion: l1, elastic:MIX (MIX from 0 to 1 is the share of l1; "
+        "a linear model or an expansion: l1, elastic:MIX (0 <= MIX < 1 is the share of l1; "
         "default: 0.5), columns in groups: group:auto (the features of each; the default), "
         "group:prefix:SEP (names alike up to SEP), group:targets (a column in all targets) or "
         "group:FILE (lines column,group), or none; NAME" },
