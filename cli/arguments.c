@@ -10,7 +10,7 @@
 
 /* clang-format off */
 const own_option own_options[OWN_COUNT] = {
-    [OWN_JSON]  = { 0,   "json",  "print one JSON object on standard output" },
+    [OWN_JSON]  = { 0,   "json",  "print one JSON object on standard output, errors go to standard error" },
     [OWN_QUIET] = { 'q', "quiet", "print no progress and no remarks" },
     [OWN_HELP]  = { 'h', "help",  "show this help" },
 };

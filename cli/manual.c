@@ -187,6 +187,9 @@ int print_manual(void)
         printf(".TP\n\\fB%d\\fR\n", exit_codes[i].code);
         put_line("", exit_codes[i].meaning, ".");
     }
+    puts(".PP\n"
+         "With 2, 3 and 4 standard output is empty, with \\fB\\-\\-json\\fR too: what is wrong is\n"
+         "one sentence on standard error.");
     put_files();
     return EXIT_DONE;
 }

@@ -64,7 +64,7 @@ class Help(ToolTest):
             self.assertIn(word, text)
         words = " ".join(text.split())
         for part in ("group:auto", "group:prefix:SEP", "group:targets", "group:FILE",
-                     "below 20 rows loo"):
+                     "below 20 rows loo", "0 <= MIX < 1", "errors go to standard error"):
             self.assertIn(part, words)
 
     def test_help_wins_over_missing_operands(self):
@@ -72,6 +72,10 @@ class Help(ToolTest):
 
 
 class Manual(ToolTest):
+    def test_where_errors_go(self):
+        text = " ".join(self.run_tool("--man").out.split())
+        self.assertIn("With 2, 3 and 4 standard output is empty", text)
+
     def test_complete(self):
         text = self.run_tool("--man").out.replace("\\-", "-")
         for command in COMMANDS:
