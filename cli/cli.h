@@ -17,6 +17,8 @@ typedef struct exit_code { int code; const char *meaning; } exit_code;
 extern const exit_code exit_codes[];                   /* ends with a NULL meaning */
 /* Print "fenchel: sentence" and hand back the exit code. */
 int fail(const fen_error *err);
+/* Of a model before its data: the two may be the wrong way round. */
+int fail_to_load(const fen_error *err, const char *model, const char *data);
 int complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- commands -------------------------------------------------------------------- */

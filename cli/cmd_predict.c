@@ -325,7 +325,8 @@ static int run(const request *r)
     fen_error err;
     int code = check_output(r->output, (const char *const[]){ r->operand[0], r->operand[1], NULL });
     if (code != EXIT_DONE) return code;
-    if (fen_model_load(r->operand[0], &j.model, &err)) return fail(&err);
+    if (fen_model_load(r->operand[0], &j.model, &err))
+        return fail_to_load(&err, r->operand[0], r->operand[1]);
     if (r->json && !r->output)
         j.predictions = json_array(), j.laws = json_array(), j.scored = json_array();
     code = look(&j);

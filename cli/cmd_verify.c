@@ -142,7 +142,7 @@ static int run(const request *r)
     }
     progress_end();
     if (status)
-        code = fail(&err);
+        code = model ? fail(&err) : fail_to_load(&err, r->operand[0], r->operand[1]);
     else
         code = now ? answer(r, model, now, holds, err.message)
                    : complain(EXIT_ROOM, "out of memory for the certificates");
@@ -163,7 +163,7 @@ const command command_verify = {
     .summary = "recompute the certificate; exit code 1: it fails",
     .description = "Computes the certificate of MODEL once more from its definition and the "
                    "training rows in DATA, trusting nothing but the numbers in the model. Other "
-                   "rows than those of the training give exit code 3.",
+                   "rows than those of the training, or another order, give exit code 3.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

@@ -53,6 +53,15 @@ int fail(const fen_error *err)
     return complain(exit_of_status[err->status], "%s", err->message);
 }
 
+int fail_to_load(const fen_error *err, const char *model, const char *data)
+{
+    fen_model *other = NULL;
+    if (fen_model_load(data, &other, NULL)) return fail(err);
+    fen_model_free(other);
+    return complain(exit_of_status[err->status],
+                    "%s is not a fenchel model, but %s is one: the model comes first", model, data);
+}
+
 const command *find_command(const char *name)
 {
     for (int i = 0; commands[i]; i++)

@@ -70,9 +70,12 @@ void say_quality(const quality *q, const json_t *names, const char *name)
         if (e->count > 0 && q->quantiles)
             fprintf(stderr, "%s: %.4g %% of %.0f rows lie below, MAE %.5g\n", output ? output : "",
                     100 * below(e), e->count, mae(e));
-        else if (e->count > 0)
-            fprintf(stderr, "%s: RMSE %.5g, MAE %.5g, R2 %.4f on %.0f rows\n", output ? output : "",
-                    rmse(e), mae(e), r2(e), e->count);
+        else if (e->count > 0) {
+            char share[32] = ""; /* of labels that do not vary there is nothing to explain */
+            if (e->spread > 0) snprintf(share, sizeof share, ", R2 %.4f", r2(e));
+            fprintf(stderr, "%s: RMSE %.5g, MAE %.5g%s on %.0f row%s\n", output ? output : "",
+                    rmse(e), mae(e), share, e->count, e->count == 1 ? "" : "s");
+        }
     }
     if (q->count > 0) {
         fprintf(stderr, "%s: accuracy %.4f, %.0f of %.0f rows wrong", name, 1 - q->wrong / q->count,

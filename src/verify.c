@@ -121,7 +121,7 @@ static fen_status check_rows(const fen_model *m, int64_t rows, uint64_t hash, co
 {
     if (rows == m->n && hash == m->hash) return FEN_OK;
     return fenp_fail(err, FEN_BAD_DATA,
-                     "%s: not the rows this model was trained on "
+                     "%s: not the rows this model was trained on, in this order "
                      "(%lld rows, fingerprint %016llx expected)",
                      title, (long long)m->n, (unsigned long long)m->hash);
 }

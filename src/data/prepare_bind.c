@@ -104,9 +104,12 @@ static fen_status say_missing(const fen_table *table, const missing *m, fen_erro
         used += snprintf(list + used, sizeof list - (size_t)used, "%s\"%.60s\"", k ? ", " : "",
                          m->name[k]);
     if (m->count > 3) snprintf(more, sizeof more, " and %lld more", (long long)(m->count - 3));
-    return fenp_fail(err, FEN_BAD_DATA,
-                     "%.150s has no column%s %s%s, which the model was trained on",
-                     fenp_table_title(table), m->count > 1 ? "s" : "", list, more);
+    return fenp_fail(
+        err, FEN_BAD_DATA,
+        "%.150s has no column%s %s%s, which the model was trained on: add %s (cells may "
+        "be empty), or train on a file without %s",
+        fenp_table_title(table), m->count > 1 ? "s" : "", list, more, m->count > 1 ? "them" : "it",
+        m->count > 1 ? "them" : "it");
 }
 
 /* A column of numbers that holds text now; columns of text that hold numbers are looked at

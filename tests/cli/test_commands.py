@@ -164,6 +164,20 @@ class Predict(ToolTest):
         self.write("none.csv", self.read("fresh.csv").decode().split("\n")[0] + "\n")
         self.refuse("predict", self.model, "none.csv", "-o", "out.csv", code=3, says=["none.csv"])
 
+    def test_columns_that_are_not_there(self):
+        self.write("few.csv", "x1\n1\n2\n")
+        said = self.run_tool("predict", self.model, "few.csv", "--json", code=3)
+        self.assertEqual(said.out, "")
+        self.assertRegex(said.err, "trained on: add (it|them) .cells may be empty., or train on a "
+                                   "file without (it|them)\n")
+
+    def test_one_row_has_no_spread(self):
+        self.write("one.csv", "\n".join(self.read("fresh.csv").decode().split("\n")[:2]) + "\n")
+        said = self.run_tool("predict", self.model, "one.csv", "-o", "out.csv").err
+        self.assertRegex(said, r"RMSE \S+, MAE \S+ on 1 row\n")
+        found = self.run_tool("predict", self.model, "one.csv", "-o", "out.csv", "--json").json
+        self.assertIsNone(found["r2"])
+
 
 class SelectVerifyPlanInfo(ToolTest):
     def test_select(self):
@@ -201,6 +215,17 @@ class SelectVerifyPlanInfo(ToolTest):
         self.assertIs(found["holds"], True)
         text = self.run_tool("verify", model, "data.csv").out
         self.assertIn("The certificate holds", text)
+
+    def test_verify_other_rows(self):
+        model = self.some_model()
+        lines = self.read("data.csv").decode().splitlines()
+        self.write("turned.csv", "\n".join(lines[:1] + lines[:0:-1]) + "\n")
+        self.refuse("verify", model, "turned.csv", code=3,
+                    says=["not the rows this model was trained on, in this order"])
+        for command in ("verify", "predict"):
+            self.refuse(command, "data.csv", model, code=3,
+                        says=[f"data.csv is not a fenchel model, but {model} is one: the model "
+                              "comes first"])
 
     def test_verify_fails(self):
         model = self.some_model()
