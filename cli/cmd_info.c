@@ -38,6 +38,18 @@ static int add_features(const request *r, const fen_model *model, json_t *json)
     return code;
 }
 
+/* The columns that predictions take, in their order. */
+static int add_inputs(const fen_model *model, json_t *json)
+{
+    json_t *names = json_array();
+    int lost = 0;
+    for (int64_t j = 0; !lost && j < fen_model_inputs(model); j++)
+        lost = json_array_append_new(names, json_text(fen_model_input_name(model, j)));
+    lost |= json_object_set(json, "input_names", names);
+    json_decref(names);
+    return lost ? complain(EXIT_ROOM, "out of memory while listing the columns") : EXIT_DONE;
+}
+
 static int run(const request *r)
 {
     fen_model *model = NULL;
@@ -47,7 +59,8 @@ static int run(const request *r)
     if (!status) status = fen_model_json(model, &text, &err);
     json_t *json = status ? NULL : json_parse(text);
     int code = status ? fail(&err) : json ? EXIT_DONE : EXIT_ROOM;
-    if (json && r->options.features) code = add_features(r, model, json);
+    if (json && r->json) code = add_inputs(model, json);
+    if (code == EXIT_DONE && r->options.features) code = add_features(r, model, json);
     if (code == EXIT_DONE && r->json)
         code = json_print(json_incref(json));
     else if (code == EXIT_DONE && !r->options.features)
@@ -62,6 +75,8 @@ static int run(const request *r)
 static const char *const examples[] = {
     "objective, certificate and how gamma and lambda were chosen", "fenchel info train.fen",
     "one number out of it", "fenchel info train.fen --json | jq .lambda",
+    "the columns that predictions take, in the order of fen_predict",
+    "fenchel info train.fen --json | jq -r '.input_names[]'",
     "all coefficients of a linear model",
     "fenchel info train.fen --json | jq -r '.coefficients[] | [.name, .value] | @csv'",
     "the products of columns that matter most", "fenchel info train.fen --features",

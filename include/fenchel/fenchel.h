@@ -10,7 +10,8 @@
  *   last of them; of overlapping calls the first one's number holds.)
  *   Arguments are borrowed for the call. Results belong to the caller, who
  *   releases them with the matching _free, which accepts NULL.
- *   Distinct objects may be used from distinct threads.
+ *   Distinct objects may be used from distinct threads, and one model by several at once, as
+ *   long as none of them frees it: what it prepares at a first prediction is locked.
  *   Matrices are row-major doubles; sizes are int64_t.
  *
  * The shortest program:
@@ -253,7 +254,10 @@ FEN_API fen_status fen_path(const fen_table *table, const fen_options *o,
                             const fen_host *host, char **json, fen_error *err);
 
 /* ---- use --------------------------------------------------------------------- */
-FEN_API int64_t fen_model_inputs(const fen_model *model);    /* raw input columns     */
+/* Raw input columns in the order of the training file, without targets and weights; constant ones
+ * are among them. */
+FEN_API int64_t fen_model_inputs(const fen_model *model);
+FEN_API const char *fen_model_input_name(const fen_model *model, int64_t input);
 FEN_API int64_t fen_model_targets(const fen_model *model);
 FEN_API const char *fen_model_target_name(const fen_model *model, int64_t target);  /* column */
 /* What it stands for: "y", "y at 0.9" of several, "red" against the rest, "red or blue". */
@@ -289,7 +293,9 @@ FEN_API fen_status fen_model_implied_weights(const fen_model *model, int64_t tar
 FEN_API int64_t     fen_model_classes(const fen_model *model);
 FEN_API const char *fen_model_class(const fen_model *model, int64_t k);
 FEN_API int         fen_model_has_probabilities(const fen_model *model);
-/* Raw numeric rows, columns as at training: scores is rows x targets. A target is a column, a
+/* Raw numeric rows: fen_model_inputs columns, in that order and in the units of the training file.
+ * NaN is a missing cell, treated as training did; infinite cells are refused. Columns of text want
+ * fen_predict_table. scores is rows x targets. A target is a column, a
  * quantile of one, a class against the rest, or a pair of classes; fen_decide says what the
  * scores of all of them amount to. */
 FEN_API fen_status fen_predict(const fen_model *model, fen_view inputs,

@@ -167,6 +167,11 @@ const fenp_solver *fenp_model_solver(const fen_model *m)
 
 int64_t fen_model_inputs(const fen_model *model) { return model->prep->inputs; }
 
+const char *fen_model_input_name(const fen_model *model, int64_t input)
+{
+    return input >= 0 && input < model->prep->inputs ? model->prep->input[input].name : NULL;
+}
+
 int64_t fen_model_targets(const fen_model *model) { return model->targets; }
 
 int fenp_model_is_one_class(const fen_model *m) { return m->output[0].column < 0; }

@@ -260,6 +260,8 @@ class SelectVerifyPlanInfo(ToolTest):
         fit = self.run_tool("fit", "data.csv", "--json").json
         info = self.run_tool("info", "data.fen", "--json").json
         del fit["model"]
+        names = info.pop("input_names")
+        self.assertEqual(names, self.read("data.csv").decode().split("\n")[0].split(",")[:-1])
         self.assertEqual(info, fit)
         text = self.run_tool("info", "data.fen").out
         for word in ("Objective", "Certificate", "optimal", "60 rows", "<- chosen"):

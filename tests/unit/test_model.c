@@ -1241,6 +1241,9 @@ static void getters_stay_inside(void **state)
     (void)state;
     fen_model *m = some_model(&some_kinds[1]);
     assert_int_equal(fen_model_inputs(m), 4);
+    assert_string_equal(fen_model_input_name(m, 3), m->prep->input[3].name);
+    assert_null(fen_model_input_name(m, 4));
+    assert_null(fen_model_input_name(m, -1));
     assert_int_equal(fen_model_targets(m), 2);
     assert_string_equal(fen_model_target_name(m, 1), "y2");
     assert_null(fen_model_target_name(m, 2));
