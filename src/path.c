@@ -227,6 +227,13 @@ static fen_status path_of_kernel(const fenp_prep *prep, const fenp_sample *sampl
     return status;
 }
 
+/* Sums and the Gram matrix of the columns, or the columns, are all that such a path is made of. */
+static int reads_rows_twice(const fen_options *o)
+{
+    return fenp_on_coefficients(o) && fenp_kernel_of(o)->linear &&
+           (strcmp(o->loss, "auto") == 0 || strcmp(o->loss, "square") == 0);
+}
+
 fen_status fen_path(const fen_table *table, const fen_options *given, const fen_host *host,
                     char **json, fen_error *err)
 {
@@ -238,7 +245,10 @@ fen_status fen_path(const fen_table *table, const fen_options *given, const fen_
     const int scored = strcmp(o.select, "auto") != 0 && strcmp(o.select, "none") != 0;
     const int exact = strcmp(o.engine, "homotopy") == 0; /* no engine of a single lambda */
     if (exact) o.engine = "auto";
-    if (status == FEN_OK) status = fenp_prep_learn_nameless(table, &o, &prep, &sample, err);
+    if (status == FEN_OK)
+        status = !exact && !scored && reads_rows_twice(&o)
+                     ? fenp_prep_learn_unwritten(table, &o, &prep, &sample, err)
+                     : fenp_prep_learn_nameless(table, &o, &prep, &sample, err);
     if (status != FEN_OK) return status;
     const fenp_threads before = fenp_threads_enter(o.threads);
     const fenp_task task = fenp_task_start(host, o.time_limit_seconds);

@@ -156,7 +156,7 @@ static double explained(double loss, double null)
 /* What the constant loses in the units of the file. Sparse features are not centred. */
 static double shift_of(trace *r, const double *beta)
 {
-    if (!is_linear(r) || !r->sample->x) return 0.0;
+    if (!is_linear(r) || r->sample->start) return 0.0;
     memcpy(r->value, beta, (size_t)r->sample->p * sizeof *beta);
     return fenp_to_units_of_file(r->prep, r->value);
 }

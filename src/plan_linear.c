@@ -52,8 +52,8 @@ static outline draw(const fenp_sample *sample, const fenp_settled *settled)
     out.x = (fenp_design){ .n = sample->n,
                            .p = out.expands ? sample->n : sample->p,
                            .copies = joint ? sample->targets : 1,
-                           .dense = sample->x };
-    out.entries = sample->x ? out.x.n * out.x.p : sample->start[sample->p];
+                           .dense = sample->start ? NULL : sample->y };
+    out.entries = sample->start ? sample->start[sample->p] : out.x.n * out.x.p;
     out.lambdas = none ? 1 : fenp_count_lambdas_linear(o);
     out.fits = out.lambdas > 1 ? 1 + fenp_count_folds_linear(o, sample->n) : 1;
     out.qr = none && fenp_is_square(loss) && !o->nonnegative;

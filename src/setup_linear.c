@@ -88,7 +88,7 @@ static fen_status make_design(const fenp_sample *sample, const fen_options *o, f
         const fen_status status = find_gamma(sample, o, s, &choosing, err);
         return status == FEN_OK ? make_kernel_matrix(sample, s, &filling, err) : status;
     }
-    if (s->by_rows && sample->x && sample->targets == 1) {
+    if (s->by_rows && !sample->start && sample->targets == 1) {
         s->x = fenp_design_by_rows(sample);
         return FEN_OK;
     }

@@ -8,6 +8,7 @@
  *   as one, here 1.95 times.
  * Special cases: few rows for their columns, little work, no memory, or a thread of several:
  *   dsyrk as it is.
+ *   Rows that are not in memory are made some at a time, each once.
  * Accuracy: that of dsyrk or better. Of parts the number of threads changes no bit; of dsyrk as it
  *   is, OpenBLAS may round the last ones otherwise.
  * Cost: n p^2 flops; memory for a quarter of X at most. */
@@ -20,6 +21,7 @@
 #include "base/threads.h"
 
 enum { PER_COLUMN = 4, PARTS_MIN = 4, PARTS_MAX = 64 }; /* rows of a part: 4 p and more */
+enum { SOME = 256 };                                    /* rows at a time, where they are made */
 enum { MANY_COLUMNS = 1024 };                           /* that dsyrk itself is good for  */
 enum { ENOUGH = 1 << 22 };                              /* products that are worth threads */
 
@@ -43,34 +45,49 @@ static void add_up(const fenp_syrk *s, const double *part, int64_t parts)
     }
 }
 
-static void multiply(const fenp_syrk *s, int64_t from, int64_t to, double *c, int64_t ldc)
+/* C <- beta C + alpha X'X of some rows of X at x. */
+static void multiply(const fenp_syrk *s, const double *x, int64_t rows, double beta, double *c,
+                     int64_t ldc)
 {
     cblas_dsyrk(CblasColMajor, CblasUpper, s->by_rows ? CblasNoTrans : CblasTrans, (int)s->p,
-                (int)(to - from), s->alpha, s->x + from * (s->by_rows ? s->ldx : 1), (int)s->ldx,
-                0.0, c, (int)ldc);
+                (int)rows, s->alpha, x, (int)s->ldx, beta, c, (int)ldc);
 }
 
-static void multiply_part(const fenp_syrk *s, int64_t k, int64_t parts, double *part)
+/* Nonzero: no memory. */
+static int multiply_part(const fenp_syrk *s, int64_t k, int64_t parts, double *c, int64_t ldc)
 {
-    multiply(s, k * s->n / parts, (k + 1) * s->n / parts, part + k * s->p * s->p, s->p);
-}
-
-void fenp_syrk_run(const fenp_syrk *s)
-{
-    const int64_t parts = parts_of(s->n, s->p);
-    double *part = parts > 1 ? fenp_new(fenp_bytes(parts, s->p * s->p, sizeof *part), 1) : NULL;
-    if (!part) {
-        multiply(s, 0, s->n, s->c, s->ldc);
-        return;
+    const int64_t from = k * s->n / parts, to = (k + 1) * s->n / parts;
+    if (!s->rows) {
+        multiply(s, s->x + from * (s->by_rows ? s->ldx : 1), to - from, 0.0, c, ldc);
+        return 0;
     }
+    double *room = fenp_new(fenp_bytes(SOME, s->p, sizeof *room), 1);
+    if (!room) return 1;
+    for (int64_t i = from; i < to; i += SOME) {
+        const int64_t count = to - i < SOME ? to - i : SOME;
+        multiply(s, s->rows(s->of, i, count, room), count, i > from ? 1.0 : 0.0, c, ldc);
+    }
+    free(room);
+    return 0;
+}
+
+int fenp_syrk_run(const fenp_syrk *s)
+{
+    const int64_t parts = parts_of(s->n, s->p), size = s->p * s->p;
+    double *part = parts > 1 ? fenp_new(fenp_bytes(parts, size, sizeof *part), 1) : NULL;
+    if (!part) return multiply_part(s, 0, 1, s->c, s->ldc);
     const int threads = fenp_threads_narrow(0);
+    int failed = 0;
     if (threads == 0) /* one: no region, within which OpenBLAS would ask for more */
-        for (int64_t k = 0; k < parts; k++) multiply_part(s, k, parts, part);
+        for (int64_t k = 0; k < parts; k++)
+            failed |= multiply_part(s, k, parts, part + k * size, s->p);
     else {
-#pragma omp parallel for schedule(static) num_threads(threads)
-        for (int64_t k = 0; k < parts; k++) multiply_part(s, k, parts, part);
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(| : failed)
+        for (int64_t k = 0; k < parts; k++)
+            failed |= multiply_part(s, k, parts, part + k * size, s->p);
     }
     fenp_threads_widen(threads);
     add_up(s, part, parts);
     free(part);
+    return failed;
 }

@@ -5,14 +5,18 @@
 #ifndef FENP_SYRK_H
 #define FENP_SYRK_H
 #include "base/linalg.h"
+/* Rows from .. from + count - 1 of X, in room (count x p) or where they are. */
+typedef const double *fenp_some_rows(const void *of, int64_t from, int64_t count, double *room);
 typedef struct fenp_syrk {
     int64_t n, p;
     double alpha;
     const double *x;
     int64_t ldx;
     int by_rows;
+    fenp_some_rows *rows;     /* by_rows, instead of x; NULL: x is there          */
+    const void *of;
     double *c;
     int64_t ldc;
 } fenp_syrk;
-void fenp_syrk_run(const fenp_syrk *s);
+int  fenp_syrk_run(const fenp_syrk *s);    /* nonzero: no memory, which rows need */
 #endif

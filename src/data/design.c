@@ -18,7 +18,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-enum { LANES = 8, AT_ONCE = 4 };
+enum { LANES = 8, AT_ONCE = FENP_UNWRITTEN_ROOM };
 enum { TILE = 512 };       /* rows of f, by the thread that has them                  */
 enum { ENOUGH = 1 << 18 }; /* multiplications that are worth a second thread          */
 
@@ -28,10 +28,11 @@ typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned
 
 /* ---- the columns of a sample ------------------------------------------------------------ */
 
+enum { SIDE = 32 };
+
 /* By squares: a cache line that was read or written is finished before it is gone. */
 static void transpose(int64_t n, int64_t p, const double *from, double *to)
 {
-    enum { SIDE = 32 };
 #pragma omp parallel for schedule(static) if (n * p > ENOUGH)
     for (int64_t j0 = 0; j0 < p; j0 += SIDE) {
         const int64_t j1 = j0 + SIDE < p ? j0 + SIDE : p;
@@ -43,12 +44,37 @@ static void transpose(int64_t n, int64_t p, const double *from, double *to)
     }
 }
 
+/* The first row that cannot be used, or n; *failed: no memory. */
+static int64_t transpose_unwritten(const fenp_design *x, double *to, int *failed)
+{
+    const int64_t n = x->n, p = x->p;
+    int64_t bad = n;
+    int lacking = 0;
+#pragma omp parallel reduction(min : bad) reduction(| : lacking) if (n * p > ENOUGH)
+    {
+        double *room = fenp_new(fenp_bytes(SIDE, p, sizeof *room), 1);
+        lacking = !room;
+#pragma omp for schedule(static)
+        for (int64_t i0 = 0; i0 < n; i0 += SIDE) {
+            const int64_t i1 = i0 + SIDE < n ? i0 + SIDE : n;
+            if (!room) continue;
+            const int64_t odd = fenp_unwritten_rows(x->unwritten, i0, i1 - i0, room);
+            if (odd >= 0 && odd < bad) bad = odd;
+            for (int64_t j = 0; j < p; j++)
+                for (int64_t i = i0; i < i1; i++) to[j * n + i] = room[(i - i0) * p + j];
+        }
+        free(room);
+    }
+    *failed = lacking;
+    return bad;
+}
+
 fen_status fenp_design_of(const fenp_sample *sample, fenp_design *out, double **owned,
                           fen_error *err)
 {
     *owned = NULL;
     *out = (fenp_design){ .n = sample->n, .p = sample->p, .copies = 1 };
-    if (!sample->x) {
+    if (sample->start) {
         out->start = sample->start, out->row = sample->row, out->value = sample->value;
         return FEN_OK;
     }
@@ -58,7 +84,18 @@ fen_status fenp_design_of(const fenp_sample *sample, fenp_design *out, double **
 
 fenp_design fenp_design_by_rows(const fenp_sample *sample)
 {
-    return (fenp_design){ .n = sample->n, .p = sample->p, .copies = 1, .by_rows = sample->x };
+    return (fenp_design){ .n = sample->n,
+                          .p = sample->p,
+                          .copies = 1,
+                          .by_rows = sample->x,
+                          .unwritten = sample->unwritten };
+}
+
+const double *fenp_design_rows(const fenp_design *x, int64_t from, int64_t count, double *room)
+{
+    if (x->by_rows) return x->by_rows + from * x->p;
+    fenp_unwritten_rows(x->unwritten, from, count, room);
+    return room;
 }
 
 fen_status fenp_design_columns(const fenp_design *rows, fenp_design *out, double **owned,
@@ -67,9 +104,15 @@ fen_status fenp_design_columns(const fenp_design *rows, fenp_design *out, double
     const int64_t bytes = fenp_bytes(rows->n, rows->p, sizeof(double));
     double *columns = bytes < 0 ? NULL : fenp_new_large(bytes, 1);
     if (!columns) return fenp_no_memory(err, bytes, "the features by columns");
-    transpose(rows->n, rows->p, rows->by_rows, columns);
-    *out = (fenp_design){ .n = rows->n, .p = rows->p, .copies = rows->copies, .dense = columns };
     *owned = columns;
+    if (rows->unwritten) {
+        int failed;
+        const int64_t bad = transpose_unwritten(rows, columns, &failed);
+        if (failed) return fenp_no_memory(err, fenp_bytes(SIDE, rows->p, 8), "some rows");
+        if (bad < rows->n) return fenp_unwritten_say_bad(rows->unwritten, bad, err);
+    } else
+        transpose(rows->n, rows->p, rows->by_rows, columns);
+    *out = (fenp_design){ .n = rows->n, .p = rows->p, .copies = rows->copies, .dense = columns };
     return FEN_OK;
 }
 
@@ -265,21 +308,23 @@ static void sparse_scores(const fenp_design *x, const double *beta, double *f)
     }
 }
 
-/* Rows are to beta what columns are to u. */
+/* Rows are to beta what columns are to u. Unwritten ones have room for one thread: few ask for
+ * their scores. */
 static void row_scores(const fenp_design *x, const double *beta, double *f)
 {
-#pragma omp parallel for schedule(static) if (x->n * x->p > ENOUGH)
+    double *room = x->unwritten ? fenp_unwritten_room(x->unwritten) : NULL;
+#pragma omp parallel for schedule(static) if (!room && x->n * x->p > ENOUGH)
     for (int64_t i = 0; i < x->n; i += AT_ONCE) {
         const int some = x->n - i < AT_ONCE ? (int)(x->n - i) : AT_ONCE;
-        const double *row[AT_ONCE];
-        for (int k = 0; k < some; k++) row[k] = x->by_rows + (i + k) * x->p;
+        const double *first = fenp_design_rows(x, i, some, room), *row[AT_ONCE];
+        for (int k = 0; k < some; k++) row[k] = first + k * x->p;
         dense_dots(some, x->p, row, beta, f + i);
     }
 }
 
 void fenp_design_scores(const fenp_design *x, const double *beta, double *f)
 {
-    if (x->by_rows)
+    if (fenp_design_is_by_rows(x))
         row_scores(x, beta, f);
     else if (x->dense)
         dense_scores(x, beta, f);

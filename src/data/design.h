@@ -16,7 +16,12 @@ typedef struct fenp_design {
     const double *value;
     const double *by_rows;     /* n x p, row-major, instead of all that, of one copy: for
                                   fenp_design_sums, _scores, _columns and linear.h alone */
+    const struct fenp_unwritten *unwritten;    /* the same, prepared when they are read */
 } fenp_design;
+static inline int fenp_design_is_by_rows(const fenp_design *x)
+{ return x->by_rows || x->unwritten; }
+/* Some of its rows, row-major: where they are, or in room (count x p). */
+const double *fenp_design_rows(const fenp_design *x, int64_t from, int64_t count, double *room);
 
 /* A partition of the coefficients. Group g has the members member[start[g]]..member[start[g+1]-1]
  * and costs weight[g] value(their norm); weight 0: not penalised. */

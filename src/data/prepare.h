@@ -13,7 +13,9 @@
 /* What the solvers see. */
 typedef struct fenp_sample {
     int64_t n, p, targets;
-    double *x;          /* n x p, row-major; NULL: sparse                             */
+    double *x;          /* n x p, row-major; NULL: sparse, or unwritten               */
+    struct fenp_unwritten *unwritten;  /* dense rows that are prepared when they are read;
+                                          NULL: x holds them, or they are sparse      */
     int64_t *start;     /* sparse, by columns: entries of column j are                */
     int32_t *row;       /*   start[j]..start[j+1]-1, rows ascending                   */
     double  *value;
@@ -26,6 +28,15 @@ typedef struct fenp_sample {
                                     outputs are kept                                  */
     const char *title;  /* where the rows are from, for messages; borrowed from the table */
 } fenp_sample;
+/* Rows from, from + 1, ... of n into x (count x p), by one thread; the first of them with a cell
+ * that cannot be used, or -1; and the sentence for that row. */
+int64_t    fenp_unwritten_rows(const struct fenp_unwritten *rows, int64_t from, int64_t count,
+                               double *x);
+fen_status fenp_unwritten_say_bad(const struct fenp_unwritten *rows, int64_t row, fen_error *err);
+/* Room for so many rows, of one caller at a time. */
+enum { FENP_UNWRITTEN_ROOM = 4 };
+double    *fenp_unwritten_room(const struct fenp_unwritten *rows);
+void       fenp_unwritten_free(struct fenp_unwritten *rows);
 fenp_sample *fenp_sample_new(int64_t n, int64_t p, int64_t targets);    /* NULL: no memory */
 void         fenp_sample_free(fenp_sample *sample);
 /* A seeded random part of dense rows; square: x is a kernel matrix, columns go along. */
@@ -68,6 +79,9 @@ typedef struct fenp_prep {
 fen_status fenp_prep_learn(const fen_table *table, const fen_options *o,
                            fenp_prep **prep, fenp_sample **sample, fen_error *err);
 /* The same for who makes no model of it: the hash, which is a pass over all cells, stays 0. */
+/* Besides, dense features are left unwritten: for whoever reads them twice and no more. */
+fen_status fenp_prep_learn_unwritten(const fen_table *table, const fen_options *o,
+                                     fenp_prep **prep, fenp_sample **sample, fen_error *err);
 fen_status fenp_prep_learn_nameless(const fen_table *table, const fen_options *o,
                                     fenp_prep **prep, fenp_sample **sample, fen_error *err);
 /* The sample that a table makes under a learned preparation (verify). */

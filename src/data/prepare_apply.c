@@ -304,6 +304,57 @@ fen_status fenp_apply_rows(const fenp_prep *prep, const fenp_binding *binding, c
     return status;
 }
 
+/* ---- rows that are not written down ---------------------------------------------------- */
+struct fenp_unwritten {
+    program p;
+    source s;
+    fenp_binding binding;
+    int64_t *pick;
+    double *room;
+};
+
+fen_status fenp_unwritten_open(const fenp_prep *prep, fenp_block *block,
+                               struct fenp_unwritten **out, fen_error *err)
+{
+    const fen_table *table = block->binding.table;
+    struct fenp_unwritten *u = fenp_new_zeroed(1, sizeof *u);
+    if (!u) return fenp_no_memory(err, (int64_t)sizeof *u, "the preparation");
+    fen_status status = make_program(prep, table, block->binding.input, &u->p, err);
+    const int64_t bytes = fenp_bytes(FENP_UNWRITTEN_ROOM, prep->features, sizeof *u->room);
+    u->room = fenp_new(bytes, 1);
+    if (status == FEN_OK && !u->room) status = fenp_no_memory(err, bytes, "some rows");
+    u->binding = block->binding, block->binding = (fenp_binding){ .table = table };
+    u->pick = block->pick, block->pick = NULL;
+    u->s = (source){ table, table->cells, table->cols, table->rows, u->pick };
+    *out = u;
+    return status;
+}
+
+void fenp_unwritten_free(struct fenp_unwritten *u)
+{
+    if (!u) return;
+    free_program(&u->p);
+    fenp_unbind(&u->binding);
+    free(u->pick);
+    free(u->room);
+    free(u);
+}
+
+double *fenp_unwritten_room(const struct fenp_unwritten *u) { return u->room; }
+
+int64_t fenp_unwritten_rows(const struct fenp_unwritten *u, int64_t from, int64_t count, double *x)
+{
+    int64_t bad = -1;
+    for (int64_t i = from; i < from + count && bad < 0; i++, x += u->p.features)
+        if (!put_dense_row(&u->p, u->s.cells + row_of(&u->s, i) * u->s.stride, x)) bad = i;
+    return bad;
+}
+
+fen_status fenp_unwritten_say_bad(const struct fenp_unwritten *u, int64_t row, fen_error *err)
+{
+    return say_bad(&u->p, &u->s, row_of(&u->s, row), u->room, err);
+}
+
 fen_status fenp_prep_apply(const fenp_prep *prep, const fen_table *table, double *x, fen_error *err)
 {
     fenp_binding binding;

@@ -319,7 +319,7 @@ static fen_status learn(fenp_prep *prep, fenp_block *block, const fen_options *o
 }
 
 static fen_status learn_table(const fen_table *table, const fen_options *o, int nameless,
-                              fenp_prep **prep, fenp_sample **sample, fen_error *err)
+                              int unwritten, fenp_prep **prep, fenp_sample **sample, fen_error *err)
 {
     fenp_prep *made = NULL;
     fenp_sample *rows = NULL;
@@ -328,6 +328,7 @@ static fen_status learn_table(const fen_table *table, const fen_options *o, int 
     if (status == FEN_OK) status = fenp_prep_find_classes(made, table, o, err);
     if (status == FEN_OK) status = fenp_block_open(made, table, &block, err);
     block.by_columns = stays_sparse(table, o), block.nameless = nameless;
+    block.unwritten = unwritten && !table->start;
     if (status == FEN_OK) status = learn(made, &block, o, &rows, err);
     fenp_block_close(&block);
     if (status != FEN_OK) {
@@ -343,11 +344,17 @@ static fen_status learn_table(const fen_table *table, const fen_options *o, int 
 fen_status fenp_prep_learn(const fen_table *table, const fen_options *o, fenp_prep **prep,
                            fenp_sample **sample, fen_error *err)
 {
-    return learn_table(table, o, 0, prep, sample, err);
+    return learn_table(table, o, 0, 0, prep, sample, err);
 }
 
 fen_status fenp_prep_learn_nameless(const fen_table *table, const fen_options *o, fenp_prep **prep,
                                     fenp_sample **sample, fen_error *err)
 {
-    return learn_table(table, o, 1, prep, sample, err);
+    return learn_table(table, o, 1, 0, prep, sample, err);
+}
+
+fen_status fenp_prep_learn_unwritten(const fen_table *table, const fen_options *o, fenp_prep **prep,
+                                     fenp_sample **sample, fen_error *err)
+{
+    return learn_table(table, o, 1, 1, prep, sample, err);
 }

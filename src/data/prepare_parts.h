@@ -73,6 +73,7 @@ typedef struct fenp_block {
     fenp_sample *rows;            /* y, w as written, weight_sum and counts; no x         */
     int          by_columns;      /* features of sparse rows are wanted sparse, by columns */
     int          nameless;        /* nobody asks for the hash of the rows                 */
+    int          unwritten;       /* nor for dense features in memory                     */
 } fenp_block;
 fen_status fenp_block_open(const fenp_prep *prep, const fen_table *table, fenp_block *out,
                            fen_error *err);
@@ -94,6 +95,10 @@ fen_status fenp_block_columns(const fenp_prep *prep, const fenp_block *block, fe
 /* Features of rows pick[0] .. pick[rows-1] (pick NULL: 0 .. rows-1) of the table. */
 fen_status fenp_apply_rows(const fenp_prep *prep, const fenp_binding *binding,
                            const int64_t *pick, int64_t rows, double *x, fen_error *err);
+
+/* The same of dense rows, whenever they are wanted: binding and pick are taken out of the block. */
+fen_status fenp_unwritten_open(const fenp_prep *prep, fenp_block *block,
+                               struct fenp_unwritten **out, fen_error *err);
 
 /* ---- fingerprint (prepare_hash.c): of blocks in order, the same however they are cut ---- */
 typedef struct fenp_hash fenp_hash;

@@ -215,13 +215,22 @@ static fen_status dense_features(const fenp_prep *prep, fenp_block *block, fen_e
     return fenp_apply_rows(prep, &block->binding, block->pick, rows->n, x, err);
 }
 
+static fen_status leave_features(const fenp_prep *prep, fenp_block *block)
+{
+    free(block->rows->x);
+    block->rows->x = NULL;
+    block->rows->p = prep->features;
+    return FEN_OK;
+}
+
 fen_status fenp_block_features(const fenp_prep *prep, fenp_block *block, fenp_sample **out,
                                fen_error *err)
 {
     fenp_sample *rows = block->rows;
     fen_status status = block->by_columns && block->binding.table->start
                             ? fenp_block_columns(prep, block, err)
-                            : dense_features(prep, block, err);
+                        : block->unwritten ? leave_features(prep, block)
+                                           : dense_features(prep, block, err);
     if (status != FEN_OK) return status;
     block->rows = NULL;
     *out = rows;
@@ -260,6 +269,8 @@ fen_status fenp_block_sample(const fenp_prep *prep, fenp_block *block, fenp_samp
     fen_status status = nameless ? FEN_OK : fenp_hash_rows(hash, prep, block, err);
     if (status == FEN_OK) status = fenp_block_features(prep, block, &sample, err);
     if (status == FEN_OK) status = normalise_weights(prep, block, sample, err);
+    if (status == FEN_OK && block->unwritten)
+        status = fenp_unwritten_open(prep, block, &sample->unwritten, err);
     if (status == FEN_OK) {
         sample->hash = nameless ? 0 : fenp_hash_end(hash, prep);
         *out = sample;

@@ -11,6 +11,7 @@ void fenp_sample_free(fenp_sample *sample)
 {
     if (!sample) return;
     free(sample->x);
+    fenp_unwritten_free(sample->unwritten);
     free(sample->start);
     free(sample->row);
     free(sample->value);

@@ -6,7 +6,7 @@
  * come from the rows as they stand, in one pass and one matrix product. Else the state makes
  * columns for itself.
  * Accuracy: sum x^2 - n m^2 loses no digit but one, for m^2 <= the variance.
- * Cost: x is read twice; a copy by columns and its four passes cost as much as the product. */
+ * Cost: x is read twice (unwritten rows are prepared twice, in a cache); a copy by columns and its four passes cost as much as the product. */
 #include "solver/linear_parts.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static fen_status measure_rows(fenp_linear_state *s, int *stay, fen_error *err)
 
 fen_status fenp_linear_leave_rows(fenp_linear_state *s, fen_error *err)
 {
-    if (!s->q.x->by_rows) return FEN_OK;
+    if (!fenp_design_is_by_rows(s->q.x)) return FEN_OK;
     free(s->cross);
     s->cross = NULL;
     const fen_status status = fenp_design_columns(s->q.x, &s->columns, &s->owned, err);
@@ -106,7 +106,7 @@ fen_status fenp_linear_columns(fenp_linear_state *s, fen_error *err)
 {
     int stay = 0;
     fen_status status = FEN_OK;
-    if (s->q.x->by_rows && may_stay(s)) status = measure_rows(s, &stay, err);
+    if (fenp_design_is_by_rows(s->q.x) && may_stay(s)) status = measure_rows(s, &stay, err);
     if (status == FEN_OK && !stay) status = fenp_linear_leave_rows(s, err);
     if (status != FEN_OK) return status;
     if (!stay) measure_columns(s);

@@ -26,7 +26,7 @@ void fenp_linear_scores(fenp_linear_state *s)
     const fenp_design *x = s->q.x;
     const fenp_pool *p = &s->pool;
     memset(s->t, 0, (size_t)s->rows * sizeof *s->t);
-    if (x->by_rows) { /* no column, or all in their order */
+    if (fenp_design_is_by_rows(x)) { /* no column, or all in their order */
         if (p->size > 0) fenp_design_scores(x, p->beta, s->t);
         return;
     }

@@ -259,21 +259,30 @@ static int is_plain(const fenp_linear_state *s)
     return s->alike;
 }
 
-static void multiply_plain(fenp_linear_state *s)
+static const double *rows_of(const void *x, int64_t from, int64_t count, double *room)
+{
+    return fenp_design_rows(x, from, count, room);
+}
+
+static fen_status multiply_plain(fenp_linear_state *s, fen_error *err)
 {
     const fenp_design *x = s->q.x;
     fenp_pool *p = &s->pool;
-    fenp_syrk_run(&(fenp_syrk){ .n = x->n,
-                                .p = x->p,
-                                .alpha = 2.0 * s->q.w[0],
-                                .x = x->by_rows ? x->by_rows : x->dense,
-                                .ldx = x->by_rows ? x->p : x->n,
-                                .by_rows = x->by_rows != NULL,
-                                .c = p->h,
-                                .ldc = p->ld });
+    const fenp_syrk gram = { .n = x->n,
+                             .p = x->p,
+                             .alpha = 2.0 * s->q.w[0],
+                             .x = x->by_rows ? x->by_rows : x->dense,
+                             .ldx = fenp_design_is_by_rows(x) ? x->p : x->n,
+                             .by_rows = fenp_design_is_by_rows(x),
+                             .rows = x->unwritten ? rows_of : NULL,
+                             .of = x,
+                             .c = p->h,
+                             .ldc = p->ld };
+    if (fenp_syrk_run(&gram)) return fenp_no_memory(err, fenp_bytes(x->p, 2048, 1), "some rows");
     for (int64_t j = 0; j < x->p; j++)
         for (int64_t i = 0; i <= j; i++)
             set_pair(s, i, j, p->h[j * p->ld + i] - 2.0 * s->weight_sum * p->mean[i] * p->mean[j]);
+    return FEN_OK;
 }
 
 /* a = 2 X'Wy, where X'u of the model without columns, u = 2 w (y - b), is known for all. */
@@ -295,9 +304,9 @@ fen_status fenp_pool_add_all(fenp_linear_state *s, fen_error *err)
         for (int64_t g = 0; g < count; g++) join(s, g);
         memset(p->beta, 0, (size_t)p->size * sizeof *p->beta);
         if (is_plain(s)) {
-            multiply_plain(s);
+            status = multiply_plain(s, err);
             take_labels(s);
-            return FEN_OK;
+            return status;
         }
         fenp_pool_clear(s);
         p->room = p->ld = 0; /* columns of their own are needed after all */

@@ -1,4 +1,5 @@
 /* test_prepare_apply.c -- a preparation applied, hashed, stored and read back */
+#include "data/design.h"
 #include "support/text_table.h"
 
 /* ---- applying ------------------------------------------------------------------------------ */
@@ -82,6 +83,70 @@ static void many_rows(void **state)
     assert_non_null(strstr(err.message, "t.csv:12347: column \"a\""));
     free(x);
     fen_table_free(t);
+    forget(&l);
+}
+
+/* Numbers, gaps, text, and rows that are left out, beyond what is prepared at a time. */
+static char *long_text(int rows)
+{
+    char *text = malloc((size_t)rows * 64 + 64), *at = text + sprintf(text, "a,c*,b,y\n");
+    for (int i = 0; i < rows; i++)
+        at += sprintf(at,
+                      i % 7 == 3    ? "%d,%c,,%d\n"
+                      : i % 11 == 5 ? "%d,%c,2,\n"
+                                    : "%d,%c,1,%d\n",
+                      (i * 37) % 101, "uvw"[i % 3], i % 13);
+    return text;
+}
+
+static void same_sums(const fenp_design *a, const fenp_design *b)
+{
+    const size_t p = (size_t)a->p, n = (size_t)a->n;
+    double *u = malloc(n * sizeof *u), *of[2], *scores[2], *columns[2];
+    for (size_t i = 0; i < n; i++) u[i] = 1.0 / (double)(i + 1);
+    for (int k = 0; k < 2; k++) {
+        fenp_design made;
+        of[k] = malloc(3 * p * sizeof **of), scores[k] = malloc(n * sizeof **scores);
+        assert_int_equal(fenp_design_sums(k ? b : a, u, of[k], of[k] + p, of[k] + 2 * p, NULL),
+                         FEN_OK);
+        fenp_design_scores(k ? b : a, of[0], scores[k]);
+        assert_int_equal(fenp_design_columns(k ? b : a, &made, &columns[k], NULL), FEN_OK);
+    }
+    assert_memory_equal(of[0], of[1], 3 * p * sizeof **of);
+    assert_memory_equal(scores[0], scores[1], n * sizeof **scores);
+    assert_memory_equal(columns[0], columns[1], n * p * sizeof **columns);
+    for (int k = 0; k < 2; k++) free(of[k]), free(scores[k]), free(columns[k]);
+    free(u);
+}
+
+static void unwritten(void **state)
+{
+    (void)state;
+    char *text = long_text(1500);
+    learned l = learn(text), later = { .t = NULL };
+    const fen_options o = options();
+    fen_error err;
+    double room[2 * 16], *columns = NULL;
+    assert_int_equal(fenp_prep_learn_unwritten(l.t, &o, &later.prep, &later.s, &err), FEN_OK);
+    assert_null(later.s->x);
+    assert_int_equal(later.s->n, l.s->n);
+    assert_int_equal(later.s->p, l.s->p);
+    const fenp_design a = fenp_design_by_rows(l.s), b = fenp_design_by_rows(later.s);
+    const double *rows = fenp_design_rows(&b, 700, 2, room);
+    assert_memory_equal(rows, l.s->x + 700 * l.s->p, (size_t)(2 * l.s->p) * sizeof *rows);
+    same_sums(&a, &b);
+    l.t->cells[999 * l.t->cols] = INFINITY; /* behind its back */
+    fenp_design made;
+    assert_int_equal(fenp_design_columns(&b, &made, &columns, &err), FEN_BAD_DATA);
+    assert_non_null(strstr(err.message, "t.csv:1001: column \"a\" is infinite"));
+    free(columns);
+    double *sums = malloc((size_t)(3 * l.s->p) * sizeof *sums);
+    assert_int_equal(fenp_design_sums(&b, l.s->w, sums, sums + l.s->p, sums + 2 * l.s->p, &err),
+                     FEN_BAD_DATA);
+    assert_non_null(strstr(err.message, "t.csv:1001: column \"a\" is infinite"));
+    free(sums);
+    free(text);
+    forget(&later);
     forget(&l);
 }
 
@@ -344,6 +409,7 @@ int main(void)
         cmocka_unit_test(text_that_reads_as_numbers),
         cmocka_unit_test(views),
         cmocka_unit_test(many_rows),
+        cmocka_unit_test(unwritten),
         cmocka_unit_test(labels),
         cmocka_unit_test(sparse),
         cmocka_unit_test(dense_model_sparse_rows),

@@ -35,6 +35,34 @@ static double *table(int64_t n, int64_t p, int by_rows)
     return x;
 }
 
+static const double *some_rows(const void *of, int64_t from, int64_t count, double *room)
+{
+    const int64_t p = *(const int64_t *)of;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < p; j++) room[i * p + j] = cell(from + i, j);
+    return room;
+}
+
+/* Of rows that are made when they are wanted. */
+static void check_made(int64_t n, int64_t p)
+{
+    double *c = malloc((size_t)(p * p) * sizeof *c);
+    assert_int_equal(fenp_syrk_run(&(fenp_syrk){ .n = n,
+                                                 .p = p,
+                                                 .alpha = 2.0,
+                                                 .ldx = p,
+                                                 .by_rows = 1,
+                                                 .rows = some_rows,
+                                                 .of = &p,
+                                                 .c = c,
+                                                 .ldc = p }),
+                     0);
+    for (int64_t b = 0; b < p; b++)
+        for (int64_t a = 0; a <= b; a++)
+            assert_true(fabs(c[b * p + a] - 2.0 * sum_of(n, a, b)) <= 4e-15 * (double)n);
+    free(c);
+}
+
 static double *product(int64_t n, int64_t p, int by_rows)
 {
     double *x = table(n, p, by_rows), *c = malloc((size_t)(p * (p + PAD)) * sizeof *c);
@@ -70,6 +98,7 @@ static void products_are_sums_over_rows(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof SIZES / sizeof *SIZES; k++)
         for (int by_rows = 0; by_rows < 2; by_rows++) check(SIZES[k][0], SIZES[k][1], by_rows);
+    for (size_t k = 0; k < sizeof SIZES / sizeof *SIZES; k++) check_made(SIZES[k][0], SIZES[k][1]);
 }
 
 static void threads_change_no_bit(void **state)
