@@ -27,11 +27,16 @@ static void name_score(grid *g, const json_t *object, const char *loss, int64_t 
 /* A coordinate that the model does not have is the same everywhere. */
 static double or_zero(double value) { return isnan(value) ? 0 : value; }
 
-/* The rule of one standard error takes another point than the best. */
-static void take_lambda(grid *g, double lambda)
+static int is_at(double chosen, double here) { return isnan(chosen) || or_zero(chosen) == here; }
+
+/* Ties go to the largest lambda, and the rule of one standard error takes another point still. */
+static void take_choice(grid *g, const json_t *object)
 {
+    const double gamma = json_at(object, "gamma"), power = json_at(object, "power");
     for (int64_t i = 0; i < g->count; i++)
-        if (g->at[i].lambda == lambda && isfinite(g->at[i].score)) g->best = i;
+        if (g->at[i].lambda == json_at(object, "lambda") && is_at(gamma, g->at[i].gamma) &&
+            is_at(power, g->at[i].power) && isfinite(g->at[i].score))
+            g->best = i;
 }
 
 int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
@@ -57,7 +62,7 @@ int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
         g->scored += isfinite(score);
         if (isfinite(score) && (g->best < 0 || score < g->at[g->best].score)) g->best = i;
     }
-    if (g->at && strncmp(kind, "1se:", 4) == 0) take_lambda(g, json_at(object, "lambda"));
+    if (g->at) take_choice(g, object);
     return g->at != NULL;
 }
 
@@ -107,6 +112,7 @@ double power_of(const point *p) { return p->power; }
 const point *grid_best_at(const grid *g, double (*of)(const point *), double value)
 {
     const point *best = NULL;
+    if (g->best >= 0 && of(&g->at[g->best]) == value) return &g->at[g->best];
     for (int64_t i = 0; i < g->count; i++)
         if (of(&g->at[i]) == value && (!best || g->at[i].score < best->score)) best = &g->at[i];
     return best;

@@ -17,11 +17,6 @@
 #include "streamed.h"
 #include "verify.h"
 
-static int close_to(double a, double b, double unit)
-{
-    return a == b || fabs(a - b) <= 1e-7 * unit; /* equal where both are infinite */
-}
-
 static int is_whole(const fen_model *m) { return m->penalty->parts == FEN_WHOLE; }
 
 /* The penalty over lambda: of coefficients it is what the certificate has for a norm. */
@@ -63,36 +58,16 @@ static int same_distances(const fen_model *m, const fen_certificate *stored,
 static int reproduces(const fen_model *m, int64_t t, const fen_certificate *now, double unit)
 {
     const fen_certificate *stored = &m->certificate[t];
-    return close_to(stored->primal, now->primal, unit) && close_to(stored->dual, now->dual, unit) &&
-           close_to(stored->mean_loss, now->mean_loss, unit) &&
-           close_to(stored->gap, stored->primal - stored->dual, unit) &&
-           close_to(stored->relative_gap * unit, stored->gap, unit) &&
-           close_to(stored->null, now->null, now->null) &&
-           close_to(m->lambda * penalty_of(m, stored), m->lambda * penalty_of(m, now), unit) &&
+    return fenp_close_to(stored->primal, now->primal, unit) &&
+           fenp_close_to(stored->dual, now->dual, unit) &&
+           fenp_close_to(stored->mean_loss, now->mean_loss, unit) &&
+           fenp_close_to(stored->gap, stored->primal - stored->dual, unit) &&
+           fenp_close_to(stored->relative_gap * unit, stored->gap, unit) &&
+           fenp_close_to(stored->null, now->null, now->null) &&
+           fenp_close_to(m->lambda * penalty_of(m, stored), m->lambda * penalty_of(m, now), unit) &&
            same_stationarity(m, stored->stationarity, now->stationarity) &&
            same_distances(m, stored, now) &&
            (stored->verdict == now->verdict || fenp_is_early(stored->verdict));
-}
-
-/* The least score; one standard error: the first line that is so near. */
-static const fenp_score *best_line(const fenp_selection *s)
-{
-    const fenp_score *best = NULL, *near = s->grid;
-    for (int64_t i = 0; i < s->count; i++)
-        if (!best || !(best->score <= s->grid[i].score)) best = &s->grid[i];
-    if (!best || strncmp(s->kind, "1se:", 4) != 0) return best;
-    while (near < best && !(near->score <= best->score + fmax(0.0, best->deviation))) near++;
-    return near;
-}
-
-/* The chosen gamma, lambda and power must be the best line of the stored grid. */
-static int selection_agrees(const fen_model *m)
-{
-    const fenp_selection *s = &m->selection;
-    const fenp_score *best = best_line(s);
-    return !best || (close_to(best->score, s->score, fabs(s->score)) &&
-                     close_to(best->lambda, m->lambda, m->lambda) && best->power == m->power &&
-                     close_to(best->gamma, m->kernel.par.gamma, fabs(m->kernel.par.gamma)));
 }
 
 /* What speaks against the certificate of one target; NULL: nothing. */
@@ -215,7 +190,7 @@ static int scales_agree(const fen_model *m, const fenp_sample *sample, const fen
 }
 
 /* NaN where there is nothing to tell. */
-static int same_share(double a, double b) { return isnan(a) ? isnan(b) : close_to(a, b, 1.0); }
+static int same_share(double a, double b) { return isnan(a) ? isnan(b) : fenp_close_to(a, b, 1.0); }
 
 /* Shares of the rows: in another class than their own, where quantiles cross. */
 static fen_status check_error(const fen_model *m, const fenp_sample *sample, const fenp_task *task,
@@ -416,7 +391,7 @@ static void conclude(const fen_model *m, const finding *f, const fen_options *o,
                      fen_certificate *out, int *holds, fen_error *err)
 {
     const char *why = f->why;
-    if (!why && !selection_agrees(m))
+    if (!why && !fenp_selection_agrees(m))
         why = "gamma, lambda and power are not the choice of the stored table";
     for (int64_t t = 0; t < m->targets; t++) {
         if (!why) why = objection(m, t, f->now, f->digits[t], o ? o->tolerance : m->tolerance);

@@ -1,6 +1,7 @@
 /* verify.h -- what verify.c asks about models with a penalty on coefficients */
 #ifndef FENP_VERIFY_H
 #define FENP_VERIFY_H
+#include <math.h>
 #include "story.h"
 
 /* A model over all columns of its training rows: those that were dropped from a sparse file's
@@ -20,4 +21,9 @@ void        fenp_wide_close(fenp_wide *wide);
 /* What speaks against a model with a penalty on coefficients besides its certificate; NULL:
  * nothing. */
 const char *fenp_linear_objection(const fen_model *m);
+/* Of numbers that must come out again. */
+static inline int fenp_close_to(double a, double b, double unit)
+{ return a == b || fabs(a - b) <= 1e-7 * unit; /* equal where both are infinite */ }
+/* ---- verify_selection.c: the choice is that of the stored table ---- */
+int fenp_selection_agrees(const fen_model *m);
 #endif
