@@ -1,7 +1,7 @@
 /* verify_selection.c -- are gamma, lambda and power the choice of the table that a model stores?
  *
- * The best line, or one that is as good but for rounding errors and has the larger lambda
- * (fenp_best_score); by the rule of one standard error the first line that is so near. */
+ * The best line, or one that is as good but for rounding errors and has the larger lambda, or
+ * another gamma or power (fenp_best_score); by the rule of one standard error the first line that is so near. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -38,6 +38,12 @@ static int is_chosen(const fen_model *m, const fenp_score *line)
            fenp_close_to(line->gamma, m->kernel.par.gamma, fabs(m->kernel.par.gamma));
 }
 
+/* Ties go to the larger lambda among those of one gamma and power. */
+static int gives_way(const fenp_score *best, const fenp_score *to)
+{
+    return best->gamma != to->gamma || best->power != to->power || to->lambda > best->lambda;
+}
+
 /* The chosen gamma, lambda and power must be the best line of the stored grid, or as good. */
 int fenp_selection_agrees(const fen_model *m)
 {
@@ -46,8 +52,7 @@ int fenp_selection_agrees(const fen_model *m)
     if (!best || is_chosen(m, best)) return 1;
     const double bound = best->score + tie_of(m, best->score);
     for (int64_t i = 0; i < s->count; i++)
-        if (s->grid[i].score <= bound && s->grid[i].lambda >= best->lambda &&
-            is_chosen(m, &s->grid[i]))
+        if (s->grid[i].score <= bound && gives_way(best, &s->grid[i]) && is_chosen(m, &s->grid[i]))
             return 1;
     return 0;
 }

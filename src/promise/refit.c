@@ -147,6 +147,20 @@ static double price(const work *s)
     return fmin(nu, 1.999 * fmin(sum[0], sum[1]) / (sum[0] + sum[1]));
 }
 
+/* Are the numbers to be met all alike? Of the objective that their constant leaves, rounding
+ * errors, no part is ever proved: such a refit is solved. */
+static int is_constant(const work *s)
+{
+    const double *label = NULL;
+    if (s->all->loss->labels != FEN_NUMBERS || !s->all->bias) return 0;
+    for (int64_t i = 0; i < s->one.n; i++) {
+        if (!(s->one.w[i] > 0.0)) continue;
+        if (label && *label != s->one.y[i]) return 0;
+        label = &s->one.y[i];
+    }
+    return 1;
+}
+
 /* From the dual vector in s->now; par as the output has it, or found. */
 static fen_status solve(work *s, int64_t t, int64_t setting, const fenp_task *task, fen_error *err)
 {
@@ -161,7 +175,7 @@ static fen_status solve(work *s, int64_t t, int64_t setting, const fenp_task *ta
     }
     const fen_status status = fenp_descend(s->how->solver, s->state, &s->task, price(s), &s->par,
                                            &s->now, &reached, task, err);
-    s->lost = s->now.gap[0] > USELESS;
+    s->lost = s->now.gap[0] > USELESS && !is_constant(s);
     return status;
 }
 

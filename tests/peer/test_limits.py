@@ -91,10 +91,11 @@ class Limits(PeerTest):
         self.honest(fit, "most.csv")
 
     def test_constant_target(self):
-        for value in (0.0, 7.5, -3e9, 1e-12):
+        for value in (0.0, 7.5, -3e9, 1e-12, 0.1):
             self.save("constant.csv", [self.x, numpy.full(ROWS, value)], ["a", "b", "y"])
             for options in ([], ["--kernel", "linear"], ["--gamma", "1", "--lambda", "1e-3"],
-                            ["--select", "gcv"]):
+                            ["--select", "gcv"], ["--loss", "huber"],
+                            ["--penalty", "l1", "--select", "1se:5"]):
                 with self.subTest(value=value, options=options):
                     fit = self.fit("constant.csv", *options)
                     error = numpy.abs(self.predict("constant.csv") - value)
