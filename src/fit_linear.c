@@ -293,7 +293,9 @@ fen_status fenp_fit_linear(fenp_prep **prep, fenp_sample *sample, fenp_settled *
     const double start = fenp_now();
     const fenp_task beginning = fenp_task_part(task, "preparation", 0.0, 0.1);
     fenp_setup setup;
-    fen_status status = fenp_setup_make(*prep, sample, settled, &setup, &beginning, err);
+    const int selects = fenp_count_lambdas_linear(&settled->o) > 1;
+    fen_status status = fenp_setup_make(
+        *prep, sample, settled, selects ? FENP_TO_SELECT : FENP_TO_SOLVE, &setup, &beginning, err);
     if (status != FEN_OK) return status;
     status = fit_setup(prep, sample, settled, &setup, task, out, err);
     fenp_setup_free(&setup);

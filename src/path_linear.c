@@ -462,9 +462,8 @@ fen_status fenp_path_linear(const fenp_prep *prep, const fenp_sample *sample,
                          settled->o.over);
     if (strcmp(settled->penalty.penalty->name, "none") == 0)
         return fenp_fail(err, FEN_BAD_CALL, "--penalty none has no lambda to go along; use l1");
-    fen_status status = exact || scored
-                            ? fenp_setup_make(prep, sample, settled, &setup, task, err)
-                            : fenp_setup_make_by_rows(prep, sample, settled, &setup, task, err);
+    const fenp_purpose purpose = exact ? FENP_BY_COLUMNS : scored ? FENP_TO_SELECT : FENP_TO_SOLVE;
+    fen_status status = fenp_setup_make(prep, sample, settled, purpose, &setup, task, err);
     if (status == FEN_OK) status = run(&r, scored, json, task, err);
     close_trace(&r);
     fenp_setup_free(&setup);

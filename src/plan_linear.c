@@ -1,7 +1,8 @@
 /* plan_linear.c -- what a fit with a penalty on coefficients would take
  *
  * Memory: the columns (dense features are copied, sparse ones are not; the kernel lasso has n^2
- * numbers), what the solver keeps, and the certificate.
+ * numbers), what the solver keeps, and the certificate. Rows that stay by rows (setup_linear.c)
+ * have the products of all columns, for every fold, instead.
  * Time: every lambda on every fold takes a few passes over the columns, at the speed of memory,
  * and then, with a working set of m columns (all of them, or half as many as rows),
  *   square loss    its Gram matrix once, and m exchanges of all pairs on the whole path
@@ -9,6 +10,7 @@
  *   no penalty     triangular factors, or with more columns than rows eigenvectors of these
  *   in pieces      some interior points: a system of n rows and m columns each; more columns
  *                  than rows join in several rounds
+ *   by rows        products of all columns once for all folds, and the exchanges
  * Folds run side by side; a path by itself has one thread unless a step is large. Counts are
  * rounded means over a dozen data sets: a plan is good to a factor of 4 or so. */
 #include <omp.h>
@@ -19,6 +21,7 @@
 #include "base/registry.h"
 #include "loss/traits.h"
 #include "solver/least_squares.h"
+#include "solver/products.h"
 #include "story.h"
 
 enum { PASSES = 3, SLOW = 8 };       /* per lambda; flops of memory in those of a matrix product */
@@ -33,7 +36,7 @@ typedef struct outline {
     fenp_design x;         /* sizes; dense is not looked into          */
     int64_t entries;       /* of the columns                           */
     int64_t lambdas, fits; /* of every output: folds and all rows      */
-    int expands, qr;
+    int expands, qr, by_rows;
     int open; /* gamma of an expansion is to be chosen                 */
     fenp_linear problem;
 } outline;
@@ -58,6 +61,11 @@ static outline draw(const fenp_sample *sample, const fenp_settled *settled)
     out.fits = out.lambdas > 1 ? 1 + fenp_count_folds_linear(o, sample->n) : 1;
     out.qr = none && fenp_is_square(loss) && !o->nonnegative;
     out.problem = (fenp_linear){ .loss = loss, .mix = settled->penalty.par, .engine = o->engine };
+    const fenp_groups single = { .count = out.x.p };
+    fenp_linear alone = out.problem;
+    alone.x = &out.x, alone.w = sample->w, alone.groups = &single;
+    out.by_rows = out.x.dense && !out.expands && !none && sample->targets == 1 &&
+                  settled->penalty.penalty->parts != FEN_GROUPS && fenp_linear_takes_rows(&alone);
     return out;
 }
 
@@ -101,11 +109,22 @@ static int64_t qr_bytes(const outline *s, int64_t targets)
     return solver > certificate ? solver : certificate;
 }
 
+/* The sums of the folds and, of the paths side by side, a sum of them, matrix and factor each. */
+static int64_t bytes_by_rows(const outline *s)
+{
+    const int64_t threads = omp_get_max_threads(), team = s->fits < threads ? s->fits : threads;
+    return fenp_products_bytes(s->x.p, (s->fits > 1 ? s->fits - 1 : 1) + 3 * team);
+}
+
 /* Columns, solver and certificate. */
 static int64_t bytes_of(const outline *s, int64_t targets)
 {
     fenp_linear problem = s->problem;
     problem.x = &s->x;
+    if (s->by_rows) {
+        const int64_t sums = bytes_by_rows(s), rest = fenp_bytes(14, s->x.n, sizeof(double));
+        return sums < 0 || rest < 0 ? INT64_MAX / 4 : sums + rest;
+    }
     const int64_t columns = s->x.dense ? fenp_bytes(s->x.n, s->x.p, sizeof(double)) : 0;
     const int64_t solver = s->qr ? qr_bytes(s, targets) : fenp_linear_bytes(&problem);
     const int64_t answers = fenp_bytes(targets, 6 * s->x.n + 3 * s->x.p, sizeof(double));
@@ -131,6 +150,10 @@ static double seconds_of(const outline *s, int64_t targets)
     const double n = (double)s->x.n, p = (double)s->x.p, rate = fenp_measured_rate();
     if (s->qr && n < p) return START + (2.0 * n * n * p + SPECTRUM * n * n * n) / rate;
     if (s->qr) return START + 4.0 * n * p * p / rate;
+    if (s->by_rows)
+        return START + (n * p * p + (double)s->fits * SLOW * 2.0 * p * p * p +
+                        2.0 * n * p * (double)s->lambdas) /
+                           rate;
     const double each = solving_flops(s), fits = (double)(s->fits * targets);
     const double threads = omp_get_max_threads();
     const double at_once = (double)s->fits < threads ? (double)s->fits : threads;

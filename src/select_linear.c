@@ -462,7 +462,7 @@ fen_status fenp_select_linear(const fenp_prep *prep, const fenp_sample *sample,
     fenp_setup setup = { 0 };
     if (strcmp(settled->penalty.penalty->name, "none") == 0)
         return fenp_fail(err, FEN_BAD_CALL, "--penalty none has no lambda to select; use l1");
-    fen_status status = fenp_setup_make(prep, sample, settled, &setup, task, err);
+    fen_status status = fenp_setup_make(prep, sample, settled, FENP_TO_SELECT, &setup, task, err);
     if (status == FEN_OK) status = fenp_score_linear(&setup, sample, settled, out, task, err);
     fenp_setup_free(&setup);
     return status;

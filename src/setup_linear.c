@@ -1,7 +1,8 @@
 /* setup_linear.c -- the problems that penalties on coefficients make of a sample
  *
- *   design    the prepared features by columns; with a kernel that is not linear the kernel
- *             matrix of all rows (kernel lasso: a coefficient for every row)
+ *   design    the prepared features by columns, or by rows as they stand where the solver takes
+ *             those; with a kernel that is not linear the kernel matrix of all rows (kernel lasso:
+ *             a coefficient for every row)
  *   groups    of --penalty and --feature-weights; of the rows every one by itself
  *   problems  one for every output; with group:targets one of as many copies
  *   gamma     of the kernel lasso: given, by the rule, or the one that ridge regression with this
@@ -14,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "promise/loo.h"
 #include "story.h"
 
 /* ---- the kernel of an expansion ---------------------------------------------------------- */
@@ -88,7 +90,7 @@ static fen_status make_design(const fenp_sample *sample, const fen_options *o, f
         const fen_status status = find_gamma(sample, o, s, &choosing, err);
         return status == FEN_OK ? make_kernel_matrix(sample, s, &filling, err) : status;
     }
-    if (s->by_rows && !sample->start && sample->targets == 1) {
+    if (!sample->start && sample->targets == 1) {
         s->x = fenp_design_by_rows(sample);
         return FEN_OK;
     }
@@ -153,35 +155,72 @@ static fen_status make_problems(const fenp_sample *sample, const fenp_settled *s
     return FEN_OK;
 }
 
-static fen_status make(const fenp_prep *prep, const fenp_sample *sample,
-                       const fenp_settled *settled, int by_rows, fenp_setup *out,
-                       const fenp_task *task, fen_error *err)
+/* ---- rows or columns ---------------------------------------------------------------------- */
+
+enum { MOST_PARTS = 50, SHARE_OF_ROOM = 4 };
+
+static int64_t folds_of(const fen_options *o, int64_t n, fenp_purpose purpose)
+{
+    return purpose == FENP_TO_SELECT ? fenp_count_folds_linear(o, n) : 0;
+}
+
+/* Rows will do for the solver, the sums of the folds have room, and no criterion needs columns for
+ * its degrees of freedom. */
+static int may_stay_by_rows(const fenp_setup *s, const fen_options *o, fenp_purpose purpose)
+{
+    const fenp_linear *q = &s->problem[0];
+    const int64_t folds = folds_of(o, s->x.n, purpose);
+    const int64_t bytes = fenp_products_bytes(s->x.p, folds > 0 ? folds : 1);
+    const int criterion = purpose == FENP_TO_SELECT && folds == 0;
+    return purpose != FENP_BY_COLUMNS && folds <= MOST_PARTS && bytes >= 0 &&
+           bytes <= q->room / SHARE_OF_ROOM && (q->mix == 1.0 || !criterion) &&
+           fenp_linear_takes_rows(q);
+}
+
+static fen_status make_columns(fenp_setup *s, fen_error *err)
+{
+    const fenp_design rows = s->x;
+    return fenp_design_columns(&rows, &s->x, &s->owned, err);
+}
+
+/* Of the folds that select_linear.c deals. */
+static fen_status sum_folds(fenp_setup *s, int64_t folds, const fen_options *o, fen_error *err)
+{
+    int64_t *order = fenp_new(s->x.n, sizeof *order);
+    if (!order) return fenp_no_memory(err, 8 * s->x.n, "the folds");
+    fen_status status = fenp_deal_rows(s->x.n, folds, o->seed, order, err);
+    if (status == FEN_OK)
+        status = fenp_products_make(&s->problem[0], order, folds, &s->products, err);
+    s->problem[0].products = &s->products;
+    free(order);
+    return status;
+}
+
+static fen_status decide_layout(fenp_setup *s, const fen_options *o, fenp_purpose purpose,
+                                fen_error *err)
+{
+    const int64_t folds = folds_of(o, s->x.n, purpose);
+    if (!fenp_design_is_by_rows(&s->x)) return FEN_OK;
+    if (!may_stay_by_rows(s, o, purpose)) return make_columns(s, err);
+    return folds > 0 ? sum_folds(s, folds, o, err) : FEN_OK;
+}
+
+fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
+                           const fenp_settled *settled, fenp_purpose purpose, fenp_setup *out,
+                           const fenp_task *task, fen_error *err)
 {
     const char *how = settled->penalty.how;
     const int joint = how && strcmp(how, "targets") == 0;
-    *out = (fenp_setup){ .by_rows = by_rows };
+    *out = (fenp_setup){ .count = 0 };
     fen_status status = joint ? check_copies(sample, settled, err) : FEN_OK;
     if (status == FEN_OK) status = fenp_linear_fits(sample, settled, err);
     if (status == FEN_OK) status = make_design(sample, &settled->o, out, task, err);
     out->x.copies = joint ? sample->targets : 1;
     if (status == FEN_OK) status = make_groups(prep, settled, out, err);
     if (status == FEN_OK) status = make_problems(sample, settled, out, err);
+    if (status == FEN_OK) status = decide_layout(out, &settled->o, purpose, err);
     if (status != FEN_OK) fenp_setup_free(out);
     return status;
-}
-
-fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
-                           const fenp_settled *settled, fenp_setup *out, const fenp_task *task,
-                           fen_error *err)
-{
-    return make(prep, sample, settled, 0, out, task, err);
-}
-
-fen_status fenp_setup_make_by_rows(const fenp_prep *prep, const fenp_sample *sample,
-                                   const fenp_settled *settled, fenp_setup *out,
-                                   const fenp_task *task, fen_error *err)
-{
-    return make(prep, sample, settled, 1, out, task, err);
 }
 
 void fenp_setup_free(fenp_setup *s)
@@ -190,5 +229,6 @@ void fenp_setup_free(fenp_setup *s)
     free(s->problem);
     free(s->owned);
     free(s->w);
+    fenp_products_free(&s->products);
     *s = (fenp_setup){ .count = 0 };
 }

@@ -4,6 +4,7 @@
 #include "model/model.h"
 #include "base/registry.h"
 #include "solver/linear.h"
+#include "solver/products.h"
 #include "solver/solver.h"
 
 /* ---- strategy.c: decided once, before any work, from the sizes alone ---------------- */
@@ -109,18 +110,16 @@ typedef struct fenp_setup {
                                       as many copies                                    */
     int64_t count;
     int    gamma_chosen;           /* by ridge regression; 0: given or by the rule       */
-    int    by_rows;                /* columns are left to whom they are needed by        */
     double *owned, *w;             /* columns; weights of all outputs, targets x n       */
+    fenp_products products;          /* of a design by rows whose folds will be asked for   */
 } fenp_setup;
+/* Solving alone, or also selection on folds: dense rows of one target stay by rows where that will
+ * do; or x is by columns. */
+typedef enum fenp_purpose { FENP_TO_SOLVE, FENP_TO_SELECT, FENP_BY_COLUMNS } fenp_purpose;
 /* Problems point into the setup itself, the sample and settled: all stay where they are. */
 fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
-                           const fenp_settled *settled, fenp_setup *out, const fenp_task *task,
-                           fen_error *err);
-/* The same for who looks at no column himself: dense rows of one target stay by rows, and
- * fenp_linear_begin makes columns where it needs them. */
-fen_status fenp_setup_make_by_rows(const fenp_prep *prep, const fenp_sample *sample,
-                                   const fenp_settled *settled, fenp_setup *out,
-                                   const fenp_task *task, fen_error *err);
+                           const fenp_settled *settled, fenp_purpose purpose, fenp_setup *out,
+                           const fenp_task *task, fen_error *err);
 void       fenp_setup_free(fenp_setup *setup);     /* what it holds, not the struct      */
 
 /* ---- select_linear.c: lambda of penalties on coefficients -------------------------------- */

@@ -16,6 +16,7 @@
 
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/threads.h"
@@ -53,41 +54,54 @@ static void multiply(const fenp_syrk *s, const double *x, int64_t rows, double b
                 (int)rows, s->alpha, x, (int)s->ldx, beta, c, (int)ldc);
 }
 
-/* Nonzero: no memory. */
-static int multiply_part(const fenp_syrk *s, int64_t k, int64_t parts, double *c, int64_t ldc)
+/* Rows from .. to - 1; nonzero: no memory, or no rows. */
+static int multiply_part(const fenp_syrk *s, int64_t from, int64_t to, double *c, int64_t ldc)
 {
-    const int64_t from = k * s->n / parts, to = (k + 1) * s->n / parts;
     if (!s->rows) {
         multiply(s, s->x + from * (s->by_rows ? s->ldx : 1), to - from, 0.0, c, ldc);
         return 0;
     }
     double *room = fenp_new(fenp_bytes(SOME, s->p, sizeof *room), 1);
-    if (!room) return 1;
-    for (int64_t i = from; i < to; i += SOME) {
+    int failed = !room;
+    for (int64_t j = 0; from == to && j < s->p; j++) memset(c + j * ldc, 0, (size_t)(j + 1) * 8);
+    for (int64_t i = from; i < to && !failed; i += SOME) {
         const int64_t count = to - i < SOME ? to - i : SOME;
-        multiply(s, s->rows(s->of, i, count, room), count, i > from ? 1.0 : 0.0, c, ldc);
+        const double *x = s->rows(s->of, i, count, room);
+        failed = !x;
+        if (x) multiply(s, x, count, i > from ? 1.0 : 0.0, c, ldc);
     }
     free(room);
-    return 0;
+    return failed;
+}
+
+int fenp_syrk_parts(const fenp_syrk *s, int64_t parts, const int64_t *start)
+{
+    const int64_t size = s->ldc * s->p;
+    const int threads = s->n * s->p < ENOUGH / s->p ? 0 : fenp_threads_narrow(0);
+    int failed = 0;
+    if (threads == 0) /* one: no region, within which OpenBLAS would ask for more */
+        for (int64_t k = 0; k < parts; k++)
+            failed |= multiply_part(s, start[k], start[k + 1], s->c + k * size, s->ldc);
+    else {
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(| : failed)
+        for (int64_t k = 0; k < parts; k++)
+            failed |= multiply_part(s, start[k], start[k + 1], s->c + k * size, s->ldc);
+    }
+    fenp_threads_widen(threads);
+    return failed;
 }
 
 int fenp_syrk_run(const fenp_syrk *s)
 {
-    const int64_t parts = parts_of(s->n, s->p), size = s->p * s->p;
-    double *part = parts > 1 ? fenp_new(fenp_bytes(parts, size, sizeof *part), 1) : NULL;
-    if (!part) return multiply_part(s, 0, 1, s->c, s->ldc);
-    const int threads = fenp_threads_narrow(0);
-    int failed = 0;
-    if (threads == 0) /* one: no region, within which OpenBLAS would ask for more */
-        for (int64_t k = 0; k < parts; k++)
-            failed |= multiply_part(s, k, parts, part + k * size, s->p);
-    else {
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(| : failed)
-        for (int64_t k = 0; k < parts; k++)
-            failed |= multiply_part(s, k, parts, part + k * size, s->p);
-    }
-    fenp_threads_widen(threads);
-    add_up(s, part, parts);
-    free(part);
+    const int64_t parts = parts_of(s->n, s->p);
+    int64_t start[PARTS_MAX + 1];
+    fenp_syrk each = *s;
+    each.ldc = s->p;
+    each.c = parts > 1 ? fenp_new(fenp_bytes(parts * s->p, s->p, sizeof *each.c), 1) : NULL;
+    if (!each.c) return multiply_part(s, 0, s->n, s->c, s->ldc);
+    for (int64_t k = 0; k <= parts; k++) start[k] = k * s->n / parts;
+    const int failed = fenp_syrk_parts(&each, parts, start);
+    add_up(s, each.c, parts);
+    free(each.c);
     return failed;
 }

@@ -5,7 +5,8 @@
 #ifndef FENP_SYRK_H
 #define FENP_SYRK_H
 #include "base/linalg.h"
-/* Rows from .. from + count - 1 of X, in room (count x p) or where they are. */
+/* Rows from .. from + count - 1 of X, in room (count x p) or where they are; NULL: they cannot be
+ * had. Several threads may ask at once. */
 typedef const double *fenp_some_rows(const void *of, int64_t from, int64_t count, double *room);
 typedef struct fenp_syrk {
     int64_t n, p;
@@ -18,5 +19,7 @@ typedef struct fenp_syrk {
     double *c;
     int64_t ldc;
 } fenp_syrk;
-int  fenp_syrk_run(const fenp_syrk *s);    /* nonzero: no memory, which rows need */
+int  fenp_syrk_run(const fenp_syrk *s);    /* nonzero: no memory, which rows need, or no rows */
+/* One C of ldc x p for each part, rows start[k] .. start[k + 1] - 1, after the other. */
+int  fenp_syrk_parts(const fenp_syrk *s, int64_t parts, const int64_t *start);
 #endif

@@ -15,7 +15,7 @@ typedef struct fenp_design {
     const int32_t *row;        /* ascending within a column                             */
     const double *value;
     const double *by_rows;     /* n x p, row-major, instead of all that, of one copy: for
-                                  fenp_design_sums, _scores, _columns and linear.h alone */
+                                  fenp_design_scores.., _columns and linear.h alone      */
     const struct fenp_unwritten *unwritten;    /* the same, prepared when they are read */
 } fenp_design;
 static inline int fenp_design_is_by_rows(const fenp_design *x)
@@ -42,14 +42,15 @@ fenp_design fenp_design_by_rows(const fenp_sample *sample);
 /* The columns of rows, in memory that *owned gets. */
 fen_status fenp_design_columns(const fenp_design *rows, fenp_design *out, double **owned,
                                fen_error *err);
-/* Of every column of rows: the sum, that of the squares, and X'u, in one pass. Threads. */
-fen_status fenp_design_sums(const fenp_design *rows, const double *u, double *sum,
-                            double *square, double *product, fen_error *err);
 /* out = X'u of the columns listed (which NULL: all count of them); u: copies x n. Threads. */
 void fenp_design_products(const fenp_design *x, const double *u, const int64_t *which,
                           int64_t count, double *out);
 /* f = X beta, copies x n; beta: copies x p, zeros cost nothing. */
 void fenp_design_scores(const fenp_design *x, const double *beta, double *f);
+/* Of the count rows listed alone, for several vectors beta, copies x p each: f is vectors x copies
+ * x count. Nonzero: no memory. */
+int  fenp_design_scores_of(const fenp_design *x, const int64_t *which, int64_t count,
+                           const double *beta, int64_t vectors, double *f);
 
 /* What --penalty and --feature-weights make of the features of prep; copies as above.
  *   l1, elastic, none      every coefficient by itself, weights by column

@@ -1,119 +1,104 @@
-/* design_rows.c -- a dense matrix by rows, as it comes from the preparation
+/* design_rows.c -- scores of some rows, for several vectors of coefficients at once
  *
- *     sum_j = sum_i x_ij,   square_j = sum_i x_ij^2,   product_j = sum_i x_ij u_i
+ *     f_vi = sum_j x_ij beta_vj,   i among the rows listed
  *
- * Method: the three sums in one pass, row by row, so that memory is read as it stands and once;
- *   blocks of rows have partial sums of their own, added up in their order: threads and
- *   processors change no bit.
- * Special cases: unwritten rows are prepared some at a time, in a cache: a table of 80 MB that is
- *   not written saves what the system takes to find that memory, which may be longer than all else.
- * Accuracy: BLOCK / 4 + n / BLOCK roundings.
- * Cost: the time to read x; memory for 3 p sums per BLOCK rows. A copy by columns, which takes
- *   longer than that by a factor of 5, is left to whoever needs it. */
-#include <omp.h>
+ * Method: of a dense matrix the columns that any of the vectors uses are gathered, some rows at a
+ *   time, in a cache, and multiplied by dgemm: every entry is read once for all vectors. A sparse
+ *   one gives the scores of all rows, of which those listed are kept.
+ * Special cases: copies have vectors of their own. No column is used: zeros.
+ * Cost: 2 rows vectors |columns used| flops; memory for TILE rows and the vectors. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/error.h"
+#include "base/linalg.h"
 #include "data/design.h"
 
-enum { BLOCK = 512, SOME = 64, AT_ONCE = 4, SUMS = 3 }; /* SOME: rows that a cache holds */
-enum { ENOUGH = 1 << 18 }; /* multiplications that are worth a second thread */
+enum { TILE = 128 };
 
-#define INLINE static inline __attribute__((always_inline))
+typedef struct gathered {
+    const fenp_design *x;
+    int64_t m, *used; /* columns */
+    double *b;        /* m x vectors */
+    double *rows;     /* m x TILE    */
+    double *one;      /* p: a row    */
+} gathered;
 
-/* rows of p numbers each to the sums, at[0 .. p-1], their squares, at[p ..], and products */
-INLINE void add_rows(int64_t rows, int64_t p, const double *restrict x, const double *restrict u,
-                     double *restrict at)
+/* The columns that the vectors use, and their coefficients. */
+static void gather_beta(gathered *g, const double *beta, int64_t vectors)
 {
-    double *restrict sum = at, *restrict square = at + p, *restrict product = at + 2 * p;
-    int64_t i = 0;
-    for (; i + AT_ONCE <= rows; i += AT_ONCE) {
-        const double *a = x + i * p, *b = a + p, *c = b + p, *d = c + p;
-        const double ua = u[i], ub = u[i + 1], uc = u[i + 2], ud = u[i + 3];
-#pragma omp simd
-        for (int64_t j = 0; j < p; j++) {
-            sum[j] += (a[j] + b[j]) + (c[j] + d[j]);
-            square[j] += (a[j] * a[j] + b[j] * b[j]) + (c[j] * c[j] + d[j] * d[j]);
-            product[j] += (a[j] * ua + b[j] * ub) + (c[j] * uc + d[j] * ud);
+    const int64_t p = g->x->p, stride = g->x->copies * p;
+    g->m = 0;
+    for (int64_t j = 0; j < p; j++) {
+        int64_t v = 0;
+        while (v < vectors && beta[v * stride + j] == 0.0) v++;
+        if (v < vectors) g->used[g->m++] = j;
+    }
+    for (int64_t v = 0; v < vectors; v++)
+        for (int64_t k = 0; k < g->m; k++) g->b[v * g->m + k] = beta[v * stride + g->used[k]];
+}
+
+static void gather_rows(const gathered *g, const int64_t *which, int64_t count)
+{
+    const fenp_design *x = g->x;
+    for (int64_t r = 0; r < count; r++) {
+        double *to = g->rows + r * g->m;
+        if (x->dense) {
+            for (int64_t k = 0; k < g->m; k++) to[k] = x->dense[g->used[k] * x->n + which[r]];
+            continue;
         }
+        const double *from = fenp_design_rows(x, which[r], 1, g->one);
+        for (int64_t k = 0; k < g->m; k++) to[k] = from[g->used[k]];
     }
-    for (; i < rows; i++)
-        for (int64_t j = 0; j < p; j++) {
-            const double v = x[i * p + j];
-            sum[j] += v, square[j] += v * v, product[j] += v * u[i];
-        }
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx512f"))) static void add_avx512(int64_t rows, int64_t p, const double *x,
-                                                          const double *u, double *at)
+/* One copy; f: count numbers of a vector every stride. */
+static void multiply(const gathered *g, const int64_t *which, int64_t count, int64_t vectors,
+                     double *f, int64_t stride)
 {
-    add_rows(rows, p, x, u, at);
+    const int m = (int)g->m;
+    for (int64_t v = 0; v < vectors && m == 0; v++)
+        memset(f + v * stride, 0, (size_t)count * sizeof *f);
+    for (int64_t i = 0; i < count && m > 0; i += TILE) {
+        const int64_t some = count - i < TILE ? count - i : TILE;
+        gather_rows(g, which + i, some);
+        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)some, (int)vectors, m, 1.0,
+                    g->rows, m, g->b, m, 0.0, f + i, (int)stride);
+    }
 }
 
-__attribute__((target("avx2"))) static void add_avx2(int64_t rows, int64_t p, const double *x,
-                                                     const double *u, double *at)
+static int dense_scores(const fenp_design *x, const int64_t *which, int64_t count,
+                        const double *beta, int64_t vectors, double *f)
 {
-    add_rows(rows, p, x, u, at);
-}
-#endif
-
-static void add_block(int64_t rows, int64_t p, const double *x, const double *u, double *at)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) {
-        add_avx512(rows, p, x, u, at);
-        return;
+    const int64_t bytes = fenp_bytes(TILE + vectors + 1, x->p, sizeof(double));
+    double *room = bytes < 0 ? NULL : fenp_new(bytes, 1);
+    gathered g = { .x = x, .used = fenp_new(x->p, sizeof *g.used), .b = room };
+    const int failed = !room || !g.used;
+    if (room) g.rows = g.b + vectors * x->p, g.one = g.rows + TILE * x->p;
+    for (int64_t t = 0; t < x->copies && !failed; t++) {
+        gather_beta(&g, beta + t * x->p, vectors);
+        multiply(&g, which, count, vectors, f + t * count, x->copies * count);
     }
-    if (__builtin_cpu_supports("avx2")) {
-        add_avx2(rows, p, x, u, at);
-        return;
-    }
-#endif
-    add_rows(rows, p, x, u, at);
+    free(room), free(g.used);
+    return failed;
 }
 
-/* Rows from .. to, some at a time; the first that cannot be used, or -1. */
-static int64_t add_some(const fenp_design *x, int64_t from, int64_t to, const double *u,
-                        double *room, double *at)
+static int sparse_scores(const fenp_design *x, const int64_t *which, int64_t count,
+                         const double *beta, int64_t vectors, double *f)
 {
-    for (int64_t i = from; i < to; i += SOME) {
-        const int64_t count = to - i < SOME ? to - i : SOME;
-        const int64_t bad = x->unwritten ? fenp_unwritten_rows(x->unwritten, i, count, room) : -1;
-        if (bad >= 0) return bad;
-        add_block(count, x->p, x->by_rows ? x->by_rows + i * x->p : room, u + i, at);
+    double *all = fenp_new(fenp_bytes(x->copies, x->n, sizeof *all), 1);
+    for (int64_t v = 0; v < vectors && all; v++) {
+        fenp_design_scores(x, beta + v * x->copies * x->p, all);
+        for (int64_t t = 0; t < x->copies; t++)
+            for (int64_t r = 0; r < count; r++) *f++ = all[t * x->n + which[r]];
     }
-    return -1;
+    free(all);
+    return !all;
 }
 
-fen_status fenp_design_sums(const fenp_design *x, const double *u, double *sum, double *square,
-                            double *product, fen_error *err)
+int fenp_design_scores_of(const fenp_design *x, const int64_t *which, int64_t count,
+                          const double *beta, int64_t vectors, double *f)
 {
-    const int64_t n = x->n, p = x->p, blocks = (n + BLOCK - 1) / BLOCK;
-    const int64_t rooms = x->unwritten ? SOME * (int64_t)omp_get_max_threads() : 0;
-    const int64_t bytes = fenp_bytes(blocks * SUMS + rooms, p, sizeof(double));
-    double *part = bytes < 0 ? NULL : fenp_new_zeroed(bytes, 1);
-    if (!part) return fenp_no_memory(err, bytes, "the sums of the columns");
-    int64_t bad = n;
-#pragma omp parallel for schedule(static) reduction(min : bad) if (n * p > ENOUGH)
-    for (int64_t k = 0; k < blocks; k++) {
-        double *room = rooms ? part + (blocks * SUMS + SOME * omp_get_thread_num()) * p : NULL;
-        const int64_t i = k * BLOCK, end = n - i < BLOCK ? n : i + BLOCK;
-        const int64_t odd = add_some(x, i, end, u, room, part + k * SUMS * p);
-        if (odd >= 0 && odd < bad) bad = odd;
-    }
-    if (bad < n) {
-        free(part);
-        return fenp_unwritten_say_bad(x->unwritten, bad, err);
-    }
-    double *const out[SUMS] = { sum, square, product };
-    for (int kind = 0; kind < SUMS; kind++) {
-        memset(out[kind], 0, (size_t)p * sizeof *sum);
-        for (int64_t k = 0; k < blocks; k++)
-            for (int64_t j = 0; j < p; j++) out[kind][j] += part[(k * SUMS + kind) * p + j];
-    }
-    free(part);
-    return FEN_OK;
+    return x->start ? sparse_scores(x, which, count, beta, vectors, f)
+                    : dense_scores(x, which, count, beta, vectors, f);
 }

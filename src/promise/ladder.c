@@ -64,12 +64,18 @@ fen_status fenp_ladder_descend(const fenp_linear *problem, fenp_linear_state *be
 
 /* ---- folds ------------------------------------------------------------------------------ */
 
+enum { WAIT_MOST = 50, ROWS_PER_WAITING = 8 };
+
 typedef struct held {
     const fenp_linear *problem;
     const fenp_dealt *fold;
     int64_t count;
-    double *w; /* copies x n: of the rows that are not held out */
-    double *f; /* copies x n: X beta                            */
+    double *w;     /* copies x n: of the rows that are not held out            */
+    int64_t *rows; /* held: those that are                                      */
+    int64_t held;
+    int64_t first, waiting, most; /* solutions that are to be predicted with: rungs first .. */
+    double *beta, *b;             /* most x copies x p, most x copies                        */
+    double *f;                    /* most x copies x held: X beta                            */
     const fen_loss *judge;
     double *losses, *scores;
 } held;
@@ -110,15 +116,16 @@ static int is_solvable(const held *h)
     return i < rows;
 }
 
+/* f: copies x held, X beta; NULL: 0 */
 static void put(const held *h, int64_t rung, const double *f, const double *b)
 {
     const fenp_linear *q = h->problem;
     const int64_t n = q->x->n;
     for (int64_t t = 0; t < q->x->copies; t++) {
         double sum = 0.0;
-        for (int64_t k = h->fold->fold; k < n; k += h->fold->folds) {
-            const int64_t i = h->fold->order[k], at = t * n + i;
-            const double score = (f ? f[at] : 0.0) + b[t];
+        for (int64_t r = 0; r < h->held; r++) {
+            const int64_t i = h->rows[r], at = t * n + i;
+            const double score = (f ? f[t * h->held + r] : 0.0) + b[t];
             if (h->scores) h->scores[(t * h->count + rung) * n + i] = score;
             if (q->w[at] > 0.0) sum += q->w[at] * h->judge->value(q->y[at], score, q->par);
         }
@@ -126,20 +133,51 @@ static void put(const held *h, int64_t rung, const double *f, const double *b)
     }
 }
 
-static fen_status predict(void *user, int64_t rung, const fenp_linear_point *at, fen_error *err)
+/* With all that wait. */
+static fen_status predict(held *h, fen_error *err)
 {
-    held *h = user;
-    (void)err;
-    fenp_design_scores(h->problem->x, at->beta, h->f);
-    put(h, rung, h->f, at->b);
+    const fenp_design *x = h->problem->x;
+    if (fenp_design_scores_of(x, h->rows, h->held, h->beta, h->waiting, h->f))
+        return fenp_no_memory(err, fenp_bytes(x->p, 200, 8), "the predictions of the folds");
+    for (int64_t k = 0; k < h->waiting; k++)
+        put(h, h->first + k, h->f + k * x->copies * h->held, h->b + k * x->copies);
+    h->first += h->waiting, h->waiting = 0;
     return FEN_OK;
 }
 
-static fen_status predict_the_label(held *h)
+/* One after the other, from the first rung on. */
+static fen_status wait(void *user, int64_t rung, const fenp_linear_point *at, fen_error *err)
+{
+    held *h = user;
+    const int64_t copies = h->problem->x->copies, coefs = copies * h->problem->x->p;
+    (void)rung;
+    memcpy(h->beta + h->waiting * coefs, at->beta, (size_t)coefs * sizeof *at->beta);
+    memcpy(h->b + h->waiting * copies, at->b, (size_t)copies * sizeof *at->b);
+    return ++h->waiting < h->most ? FEN_OK : predict(h, err);
+}
+
+static void predict_the_label(held *h)
 {
     const int signs = h->problem->loss->labels == FEN_SIGNS && h->problem->bias;
-    for (int64_t t = 0; t < h->problem->x->copies; t++) h->f[t] = signs ? only_label(h) : 0.0;
-    for (int64_t k = 0; k < h->count; k++) put(h, k, NULL, h->f);
+    for (int64_t t = 0; t < h->problem->x->copies; t++) h->b[t] = signs ? only_label(h) : 0.0;
+    for (int64_t k = 0; k < h->count; k++) put(h, k, NULL, h->b);
+}
+
+static fen_status open_fold(held *h, fen_error *err)
+{
+    const fenp_design *x = h->problem->x;
+    const fenp_dealt *of = h->fold;
+    const int64_t each = x->n / ROWS_PER_WAITING, most = each < WAIT_MOST ? each : WAIT_MOST;
+    h->most = x->start || most < 1 ? 1 : most < h->count ? most : h->count;
+    const int64_t numbers = x->n + h->most * (x->p + 1 + x->n / of->folds + 1);
+    const int64_t bytes = fenp_bytes(numbers, x->copies, sizeof(double));
+    h->w = bytes < 0 ? NULL : fenp_new(bytes, 1);
+    h->rows = fenp_new(x->n / of->folds + 1, sizeof *h->rows);
+    if (!h->w || !h->rows) return fenp_no_memory(err, bytes, "the folds");
+    h->beta = h->w + x->copies * x->n, h->b = h->beta + h->most * x->copies * x->p;
+    h->f = h->b + h->most * x->copies;
+    for (int64_t k = of->fold; k < x->n; k += of->folds) h->rows[h->held++] = of->order[k];
+    leave_out(h);
     return FEN_OK;
 }
 
@@ -147,22 +185,21 @@ fen_status fenp_ladder_fold(const fenp_linear *problem, const fenp_dealt *fold,
                             const fen_loss *judge, const double *lambdas, int64_t count, double gap,
                             double *losses, double *scores, const fenp_task *task, fen_error *err)
 {
-    const int64_t rows = problem->x->n * problem->x->copies;
     fenp_linear part = *problem;
     held h = { .problem = problem,
                .fold = fold,
                .count = count,
                .judge = judge,
-               .w = fenp_new(rows, 2 * sizeof(double)),
                .losses = losses,
                .scores = scores };
-    if (!h.w) return fenp_no_memory(err, fenp_bytes(rows, 2, sizeof(double)), "the folds");
-    h.f = h.w + rows;
-    leave_out(&h);
-    part.w = h.w;
-    const fen_status status = is_solvable(&h) ? fenp_ladder_descend(&part, NULL, lambdas, count,
-                                                                    gap, predict, &h, task, err)
-                                              : predict_the_label(&h);
-    free(h.w);
+    fen_status status = open_fold(&h, err);
+    part.w = h.w, part.without = fold->fold + 1;
+    if (status == FEN_OK && is_solvable(&h)) {
+        status = fenp_ladder_descend(&part, NULL, lambdas, count, gap, wait, &h, task, err);
+        if (status == FEN_OK && h.waiting > 0) status = predict(&h, err);
+    } else if (status == FEN_OK) {
+        predict_the_label(&h);
+    }
+    free(h.w), free(h.rows);
     return status;
 }

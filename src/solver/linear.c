@@ -77,7 +77,10 @@ static void shift_labels(fenp_linear_state *s)
 {
     const int64_t n = s->q.x->n;
     s->alike = 1;
-    for (int64_t i = 0; i < s->rows; i++) s->alike = s->alike && s->q.w[i] == s->q.w[0];
+    for (int64_t i = 0; i < s->rows; i++) {
+        s->alike = s->alike && s->q.w[i] == s->q.w[0];
+        s->weight_most = fmax(s->weight_most, s->q.w[i]);
+    }
     for (int64_t t = 0; t < s->q.x->copies; t++) {
         const double *y = s->q.y + t * n, *w = s->q.w + t * n;
         long double sum = 0.0L, weight = 0.0L;
@@ -340,11 +343,9 @@ static fen_status begin(const fenp_linear *problem, fenp_linear_state **out, con
         status = fenp_linear_columns(s, err);
     }
     if (status == FEN_OK) status = solve_null(s, task, err);
-    if (status == FEN_OK && s->square && !s->descends && fenp_linear_is_whole(s) &&
-        s->largest > 0.0)
+    const int whole = s->square && !s->descends && fenp_linear_is_whole(x) && s->largest > 0.0;
+    if (status == FEN_OK && (whole || fenp_design_is_by_rows(x)))
         status = fenp_pool_add_all(s, err);
-    else if (status == FEN_OK)
-        status = fenp_linear_leave_rows(s, err);
     if (status == FEN_OK)
         *out = s;
     else
@@ -453,7 +454,7 @@ void fenp_linear_end(fenp_linear_state *s)
 {
     if (!s) return;
     fenp_pool_close(&s->pool);
-    free(s->base), free(s->list), free(s->cross), free(s->owned);
+    free(s->base), free(s->list), free(s->cross), free(s->sum);
     free(s);
 }
 

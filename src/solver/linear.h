@@ -24,7 +24,12 @@ typedef struct fenp_linear {
     const char *engine;        /* "auto" or one of fenp_linear_engines                  */
     int64_t room;              /* bytes for a Gram matrix and its columns, beyond which
                                   coordinate descent does without; 0: as many as help   */
+    const struct fenp_products *products;    /* of a design by rows (products.h); NULL: to be made */
+    int64_t without;           /* the part of them whose rows weigh 0, from 1 on; 0: none  */
 } fenp_linear;
+/* May x be by rows? Square loss, one copy, no more columns than rows, each by itself and with a
+ * price, all rows of one weight. */
+int        fenp_linear_takes_rows(const fenp_linear *problem);
 
 /* One solution, arrays by whoever asks. */
 typedef struct fenp_linear_point {

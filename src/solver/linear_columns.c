@@ -1,65 +1,74 @@
-/* linear_columns.c -- see linear_parts.h: means and lengths; a dense design that stays by rows
+/* linear_columns.c -- see linear_parts.h: means and lengths
  *
- * Where the Gram matrix says it all (whole: square loss, p <= n) and needs no centred copy (rows
- * of one weight, columns whose mean is at most their deviation), nobody looks at a column:
- *     means and lengths by sum_i x_ij, sum_i x_ij^2,   a = 2 X'Wy,   H = 2 w X'X - 2 W m m'
- * come from the rows as they stand, in one pass and one matrix product. Else the state makes
- * columns for itself.
- * Accuracy: sum x^2 - n m^2 loses no digit but one, for m^2 <= the variance.
- * Cost: x is read twice (unwritten rows are prepared twice, in a cache); a copy by columns and its four passes cost as much as the product. */
+ * A design by rows has one weight w, and its products (products.h) say it all, of N rows:
+ *     m = c + delta, delta = sum z / N,   |x_j - m_j|^2 = S_jj - N delta_j^2,
+ *     H = 2 w (S - N delta delta'),   2 Z'Wy = 2 w (sum z (y - base) - delta sum (y - base))
+ * Accuracy: S - N delta delta' loses a few digits at worst, see products.c. */
 #include "solver/linear_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "loss/traits.h"
+#include "solver/products.h"
 
 /* ---- by rows ---- */
 
-/* Before anything is computed. */
-static int may_stay(const fenp_linear_state *s)
+int fenp_linear_takes_rows(const fenp_linear *q)
 {
-    const fenp_groups *g = s->q.groups;
-    return s->square && !s->descends && s->alike && !g->start && !g->weight &&
-           s->q.x->copies == 1 && fenp_linear_is_whole(s);
+    const fenp_groups *g = q->groups;
+    const int plain = strcmp(q->engine, "auto") == 0 || strcmp(q->engine, "active-set") == 0;
+    if (!plain || !fenp_is_square(q->loss) || g->start || q->x->copies != 1 || q->x->p < 1 ||
+        !fenp_linear_is_whole(q->x))
+        return 0;
+    for (int64_t j = 0; g->weight && j < q->x->p; j++)
+        if (g->weight[j] == 0.0) return 0;
+    for (int64_t i = 0; i < q->x->n; i++)
+        if (q->w[i] != q->w[0]) return 0;
+    return 1;
 }
 
-/* As measure_columns has them: squares about the mean in product, means in middle. Nonzero: the
- * mean of some column would take its digits. */
-static int centre(fenp_linear_state *s, const double *sum)
+/* From the sums of the rows, columns j, p (ones) and p + 1 (labels), to means, lengths, 2 Z'Wy and
+ * 2 Z'WZ. */
+static void take_sums(fenp_linear_state *s, const double *centre)
 {
-    const double n = (double)s->q.x->n;
-    int far = 0;
-    for (int64_t j = 0; j < s->q.x->p; j++) {
-        const double mean = s->q.bias ? sum[j] / n : 0.0;
-        s->middle[j] = mean;
-        s->product[j] = fmax(s->product[j] - n * mean * mean, 0.0);
-        far = far || !(n * mean * mean <= s->product[j]);
+    const int64_t p = s->q.x->p, side = p + 2;
+    const double *ones = s->sum + p * side, *labels = ones + side, rows = ones[p];
+    const double twice = 2.0 * s->weight_most, shift = s->base[0] - centre[p + 1];
+    double *delta = s->work; /* p <= n */
+    for (int64_t j = 0; j < p; j++) {
+        delta[j] = s->q.bias && rows > 0.0 ? ones[j] / rows : 0.0;
+        s->middle[j] = s->q.bias ? centre[j] + delta[j] : 0.0;
+        s->cross[j] = twice * (labels[j] - shift * ones[j] - delta[j] * (labels[p] - shift * rows));
     }
-    return far;
+    for (int64_t j = 0; j < p; j++) {
+        double *to = s->sum + j * side;
+        for (int64_t i = 0; i <= j; i++) to[i] = twice * (to[i] - rows * delta[i] * delta[j]);
+        to[j] = fmax(to[j], 0.0);
+        s->product[j] = to[j] / twice;
+    }
 }
 
-/* Nonzero in *stay: the sums are in cross, product and middle. */
-static fen_status measure_rows(fenp_linear_state *s, int *stay, fen_error *err)
+static fen_status measure_rows(fenp_linear_state *s, fen_error *err)
 {
-    const int64_t bytes = fenp_bytes(s->q.x->p, 2, sizeof(double));
-    s->cross = fenp_new(bytes, 1);
-    if (!s->cross) return fenp_no_memory(err, bytes, "the linear model");
-    double *sum = s->cross + s->q.x->p;
-    for (int64_t i = 0; i < s->rows; i++) s->work[i] = 2.0 * s->q.w[i] * s->y[i];
-    const fen_status status = fenp_design_sums(s->q.x, s->work, sum, s->product, s->cross, err);
-    *stay = status == FEN_OK && !centre(s, sum);
-    return status;
-}
-
-fen_status fenp_linear_leave_rows(fenp_linear_state *s, fen_error *err)
-{
-    if (!fenp_design_is_by_rows(s->q.x)) return FEN_OK;
-    free(s->cross);
-    s->cross = NULL;
-    const fen_status status = fenp_design_columns(s->q.x, &s->columns, &s->owned, err);
-    if (status == FEN_OK) s->q.x = &s->columns;
+    const int64_t p = s->q.x->p, bytes = fenp_products_bytes(p, 1);
+    fenp_products own = { .p = 0 };
+    fen_status status = FEN_OK;
+    s->cross = fenp_new(p, sizeof *s->cross);
+    if (s->q.products)
+        s->sum = fenp_new(bytes, 1);
+    else
+        status = fenp_products_make(&s->q, NULL, 1, &own, err);
+    if (status == FEN_OK && !s->q.products) s->sum = own.part, own.part = NULL;
+    if (status == FEN_OK && (!s->cross || !s->sum))
+        status = fenp_no_memory(err, bytes, "the linear model");
+    if (status == FEN_OK && s->q.products)
+        fenp_products_sum(s->q.products, s->q.without - 1, s->sum);
+    if (status == FEN_OK) take_sums(s, s->q.products ? s->q.products->centre : own.centre);
+    fenp_products_free(&own);
     return status;
 }
 
@@ -104,12 +113,11 @@ static void measure_groups(fenp_linear_state *s)
 
 fen_status fenp_linear_columns(fenp_linear_state *s, fen_error *err)
 {
-    int stay = 0;
     fen_status status = FEN_OK;
-    if (fenp_design_is_by_rows(s->q.x) && may_stay(s)) status = measure_rows(s, &stay, err);
-    if (status == FEN_OK && !stay) status = fenp_linear_leave_rows(s, err);
-    if (status != FEN_OK) return status;
-    if (!stay) measure_columns(s);
-    measure_groups(s);
-    return FEN_OK;
+    if (fenp_design_is_by_rows(s->q.x))
+        status = measure_rows(s, err);
+    else
+        measure_columns(s);
+    if (status == FEN_OK) measure_groups(s);
+    return status;
 }

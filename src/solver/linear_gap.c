@@ -155,11 +155,9 @@ static sums square_by_matrix(const fenp_linear_state *s)
 
 void fenp_linear_measure(fenp_linear_state *s)
 {
-    double sum = 0.0, weight = 0.0;
+    double sum = 0.0;
     if (s->whole) { /* u = 2 w r, and no row has been looked at */
-        weight = s->q.w[0];
-        for (int64_t i = 0; i < s->rows && !s->alike; i++) weight = fmax(weight, s->q.w[i]);
-        sum = 4.0 * weight * fmax(square_by_matrix(s).loss, 1e-5 * s->variation);
+        sum = 4.0 * s->weight_most * fmax(square_by_matrix(s).loss, 1e-5 * s->variation);
     } else {
         for (int64_t i = 0; i < s->rows; i++) sum += s->u[i] * s->u[i];
     }

@@ -25,8 +25,7 @@ void fenp_linear_look_at_all(fenp_linear_state *s)
     const fenp_groups *g = s->q.groups;
     memcpy(s->ref, s->u, (size_t)s->rows * sizeof *s->ref);
     if (s->cross) /* the model without columns: u = 2 w (y - b) */
-        for (int64_t j = 0; j < s->coefs; j++)
-            s->product[j] = s->cross[j] - 2.0 * s->b[0] * s->weight_sum * s->middle[j];
+        memcpy(s->product, s->cross, (size_t)s->coefs * sizeof *s->product);
     else
         fenp_design_products(s->q.x, s->u, NULL, s->coefs, s->product);
     for (int64_t i = 0; i < g->count; i++) {

@@ -37,6 +37,7 @@ struct fenp_linear_state {
     int off_centre;            /* some columns are far from 0 beside their deviation      */
     int pieces;                /* the interior point method: corners, or a Newton that stalled */
     double weight_sum;         /* of one copy                                            */
+    double weight_most;        /* of a row                                               */
     int alike;                 /* all rows weigh alike                                   */
     double *middle;            /* p: means of the columns, all rows alike                */
     double *base;              /* copies: taken off the labels of residual losses         */
@@ -61,9 +62,8 @@ struct fenp_linear_state {
     double fuzz;               /* rounding errors of x'u over ||x||                      */
     double floor;              /* least curvature of a quadratic, over the smoothness: grows
                                   where straight parts of a loss lead steps astray       */
-    double *cross;             /* p: 2 X'Wy of a design that stays by rows; else NULL    */
-    fenp_design columns;       /* of one that does not, and where they are; q.x is this   */
-    double *owned;
+    double *cross;             /* p: 2 Z'Wy of a design by rows; else NULL               */
+    double *sum;               /* p + 2 columns: 2 Z'WZ of it, until the pool has it     */
     fenp_pool pool;
 };
 
@@ -83,13 +83,12 @@ static inline int fenp_pool_has(const fenp_linear_state *s, int64_t group)
 
 /* Is the Gram matrix of all features made at once? Asked of the square loss. */
 enum { FENP_WHOLE_MOST = 3000 };   /* coefficients */
-static inline int fenp_linear_is_whole(const fenp_linear_state *s)
-{ return !s->q.x->start && s->q.x->p <= s->q.x->n && s->coefs <= FENP_WHOLE_MOST; }
+static inline int fenp_linear_is_whole(const fenp_design *x)
+{ return !x->start && x->p <= x->n && x->copies * x->p <= FENP_WHOLE_MOST; }
 
 /* ---- linear_columns.c ---- */
-/* Means and lengths, labels being shifted; a design by rows stays so where that will do. */
+/* Means and lengths, labels being shifted; of a design by rows also cross and sum. */
 fen_status fenp_linear_columns(fenp_linear_state *s, fen_error *err);
-fen_status fenp_linear_leave_rows(fenp_linear_state *s, fen_error *err);   /* columns at last */
 
 /* ---- linear_pool.c ---- */
 fen_status fenp_pool_open(fenp_linear_state *s, fen_error *err);

@@ -108,7 +108,7 @@ static double weighted_mean(const fenp_linear_state *s, int64_t j)
     const double *w = s->q.w;
     double sum = 0.0;
     if (!s->q.bias) return 0.0;
-    if (s->alike) return s->middle[j];
+    if (s->alike || s->cross) return s->middle[j];
     if (x->dense)
         for (int64_t i = 0; i < x->n; i++) sum += w[i] * x->dense[j * x->n + i];
     else
@@ -259,38 +259,35 @@ static int is_plain(const fenp_linear_state *s)
     return s->alike;
 }
 
-static const double *rows_of(const void *x, int64_t from, int64_t count, double *room)
-{
-    return fenp_design_rows(x, from, count, room);
-}
-
-static fen_status multiply_plain(fenp_linear_state *s, fen_error *err)
+/* a = 2 X'Wy, where X'u of the model without columns, u = 2 w (y - b), is known for all. */
+static void multiply_plain(fenp_linear_state *s)
 {
     const fenp_design *x = s->q.x;
     fenp_pool *p = &s->pool;
-    const fenp_syrk gram = { .n = x->n,
-                             .p = x->p,
-                             .alpha = 2.0 * s->q.w[0],
-                             .x = x->by_rows ? x->by_rows : x->dense,
-                             .ldx = fenp_design_is_by_rows(x) ? x->p : x->n,
-                             .by_rows = fenp_design_is_by_rows(x),
-                             .rows = x->unwritten ? rows_of : NULL,
-                             .of = x,
-                             .c = p->h,
-                             .ldc = p->ld };
-    if (fenp_syrk_run(&gram)) return fenp_no_memory(err, fenp_bytes(x->p, 2048, 1), "some rows");
-    for (int64_t j = 0; j < x->p; j++)
+    const double offset = 2.0 * s->b[0] * s->weight_sum;
+    fenp_syrk_run(&(fenp_syrk){ .n = x->n,
+                                .p = x->p,
+                                .alpha = 2.0 * s->q.w[0],
+                                .x = x->dense,
+                                .ldx = x->n,
+                                .c = p->h,
+                                .ldc = p->ld });
+    for (int64_t j = 0; j < x->p; j++) {
         for (int64_t i = 0; i <= j; i++)
             set_pair(s, i, j, p->h[j * p->ld + i] - 2.0 * s->weight_sum * p->mean[i] * p->mean[j]);
-    return FEN_OK;
+        p->a[j] = s->product[j] + offset * p->mean[j];
+    }
 }
 
-/* a = 2 X'Wy, where X'u of the model without columns, u = 2 w (y - b), is known for all. */
-static void take_labels(fenp_linear_state *s)
+/* What linear_columns.c has made of the rows. */
+static void take_sums(fenp_linear_state *s)
 {
-    const double offset = 2.0 * s->b[0] * s->weight_sum;
-    for (int64_t k = 0; k < s->pool.size; k++)
-        s->pool.a[k] = s->product[k] + offset * s->pool.mean[k];
+    const int64_t p = s->q.x->p;
+    for (int64_t j = 0; j < p; j++)
+        for (int64_t i = 0; i <= j; i++) set_pair(s, i, j, s->sum[j * (p + 2) + i]);
+    memcpy(s->pool.a, s->cross, (size_t)p * sizeof *s->cross);
+    free(s->sum);
+    s->sum = NULL;
 }
 
 fen_status fenp_pool_add_all(fenp_linear_state *s, fen_error *err)
@@ -299,14 +296,17 @@ fen_status fenp_pool_add_all(fenp_linear_state *s, fen_error *err)
     const int64_t count = s->q.groups->count;
     s->whole = 1;
     if (!s->q.groups->start && s->q.x->copies == 1 && p->size == 0) {
-        fen_status status = make_room(s, s->q.x->p, err);
+        const fen_status status = make_room(s, s->q.x->p, err);
         if (status != FEN_OK) return status;
         for (int64_t g = 0; g < count; g++) join(s, g);
         memset(p->beta, 0, (size_t)p->size * sizeof *p->beta);
+        if (s->sum) {
+            take_sums(s);
+            return FEN_OK;
+        }
         if (is_plain(s)) {
-            status = multiply_plain(s, err);
-            take_labels(s);
-            return status;
+            multiply_plain(s);
+            return FEN_OK;
         }
         fenp_pool_clear(s);
         p->room = p->ld = 0; /* columns of their own are needed after all */

@@ -115,29 +115,61 @@ static void check(const fenp_sample *d, const fenp_sample *s, int64_t copies)
     free(owned), free(u), free(beta), free(out), free(some), free(f), free(which);
 }
 
-/* What rows have: sums of the columns, X'u, scores; and columns, which are those of the sample. */
+/* What rows have: scores; and columns, which are those of the sample. */
 static void check_rows(const fenp_sample *d)
 {
     const fenp_design x = fenp_design_by_rows(d);
     fenp_design columns, same;
-    double *owned, *other, *u = numbers(x.n, 3), *beta = numbers(x.p, 4), *f = numbers(x.n, 5);
-    double *sums = numbers(3 * x.p, 6), *ones = numbers(x.n, 7);
-    assert_int_equal(fenp_design_sums(&x, u, sums, sums + x.p, sums + 2 * x.p, NULL), FEN_OK);
-    check_products(d, &x, u, sums + 2 * x.p, NULL, x.p);
-    for (int64_t i = 0; i < x.n; i++) ones[i] = 1.0;
-    check_products(d, &x, ones, sums, NULL, x.p);
-    for (int64_t j = 0; j < x.p; j++) {
-        double square = 0.0;
-        for (int64_t i = 0; i < x.n; i++) square += d->x[i * x.p + j] * d->x[i * x.p + j];
-        near(sums[x.p + j], square, 10.0 * square);
-    }
+    double *owned, *other, *beta = numbers(x.p, 4), *f = numbers(x.n, 5);
     fenp_design_scores(&x, beta, f);
     check_scores(d, &x, beta, f);
     assert_int_equal(fenp_design_columns(&x, &columns, &owned, NULL), FEN_OK);
     assert_int_equal(fenp_design_of(d, &same, &other, NULL), FEN_OK);
     assert_true(columns.dense == owned && !columns.by_rows);
     if (x.n * x.p > 0) assert_memory_equal(owned, other, x.n * x.p * sizeof *owned);
-    free(owned), free(other), free(u), free(beta), free(f), free(sums), free(ones);
+    free(owned), free(other), free(beta), free(f);
+}
+
+/* Scores of some rows for several vectors are those of all rows, vector by vector. */
+static void check_some_rows(const fenp_design *x)
+{
+    enum { VECTORS = 3 };
+    const int64_t coefs = x->copies * x->p, all = x->copies * x->n, count = (x->n + 1) / 2;
+    double *beta = numbers(VECTORS * coefs, 8), *f = numbers(all, 9);
+    double *some = numbers(VECTORS * x->copies * count, 10);
+    int64_t *which = malloc((size_t)(count + 1) * sizeof *which);
+    for (int64_t r = 0; r < count; r++) which[r] = x->n - 1 - 2 * r;
+    for (int64_t c = 0; c < VECTORS * coefs; c++)
+        if (c % x->p % 3 == 0) beta[c] = 0.0;
+    assert_int_equal(fenp_design_scores_of(x, which, count, beta, VECTORS, some), 0);
+    for (int64_t v = 0; v < VECTORS; v++) {
+        fenp_design_scores(x, beta + v * coefs, f);
+        for (int64_t t = 0; t < x->copies; t++)
+            for (int64_t r = 0; r < count; r++)
+                near(some[(v * x->copies + t) * count + r], f[t * x->n + which[r]], 100.0);
+    }
+    free(beta), free(f), free(some), free(which);
+}
+
+static void some_rows(void **state)
+{
+    (void)state;
+    for (int64_t n = 1; n < 400; n = 3 * n + 1)
+        for (int64_t copies = 1; copies < 3; copies++) {
+            fenp_sample *d = dense_sample(n, 17), *s = sparse_twin(d);
+            fenp_design x;
+            double *owned;
+            const fenp_design rows = fenp_design_by_rows(d);
+            check_some_rows(&rows);
+            assert_int_equal(fenp_design_of(d, &x, &owned, NULL), FEN_OK);
+            x.copies = copies;
+            check_some_rows(&x);
+            free(owned);
+            assert_int_equal(fenp_design_of(s, &x, &owned, NULL), FEN_OK);
+            x.copies = copies;
+            check_some_rows(&x);
+            fenp_sample_free(d), fenp_sample_free(s);
+        }
 }
 
 static void shapes(void **state)
@@ -204,31 +236,13 @@ static void threads_give_the_same_bits(void **state)
     fenp_sample_free(s);
 }
 
-static void threads_give_the_same_sums(void **state)
-{
-    (void)state;
-    enum { N = 2003, P = 201 };
-    fenp_sample *d = dense_sample(N, P);
-    const fenp_design x = fenp_design_by_rows(d);
-    double *u = numbers(N, 3), *one = numbers(3 * P, 4), *many = numbers(3 * P, 5);
-    const int threads = omp_get_max_threads();
-    omp_set_num_threads(1);
-    assert_int_equal(fenp_design_sums(&x, u, one, one + P, one + 2 * P, NULL), FEN_OK);
-    omp_set_num_threads(3);
-    assert_int_equal(fenp_design_sums(&x, u, many, many + P, many + 2 * P, NULL), FEN_OK);
-    omp_set_num_threads(threads);
-    assert_memory_equal(one, many, 3 * P * sizeof *one);
-    free(u), free(one), free(many);
-    fenp_sample_free(d);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes),
         cmocka_unit_test(zeros_are_not_read),
         cmocka_unit_test(threads_give_the_same_bits),
-        cmocka_unit_test(threads_give_the_same_sums),
+        cmocka_unit_test(some_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* test_prepare_apply.c -- a preparation applied, hashed, stored and read back */
 #include "data/design.h"
 #include "support/text_table.h"
+#include "solver/products.h"
 
 /* ---- applying ------------------------------------------------------------------------------ */
 static void by_name(void **state)
@@ -101,21 +102,24 @@ static char *long_text(int rows)
 
 static void same_sums(const fenp_design *a, const fenp_design *b)
 {
-    const size_t p = (size_t)a->p, n = (size_t)a->n;
-    double *u = malloc(n * sizeof *u), *of[2], *scores[2], *columns[2];
+    const size_t p = (size_t)a->p, n = (size_t)a->n, side = p + 2;
+    double *u = malloc(n * sizeof *u), *scores[2], *columns[2];
+    fenp_products products[2];
     for (size_t i = 0; i < n; i++) u[i] = 1.0 / (double)(i + 1);
     for (int k = 0; k < 2; k++) {
         fenp_design made;
-        of[k] = malloc(3 * p * sizeof **of), scores[k] = malloc(n * sizeof **scores);
-        assert_int_equal(fenp_design_sums(k ? b : a, u, of[k], of[k] + p, of[k] + 2 * p, NULL),
-                         FEN_OK);
-        fenp_design_scores(k ? b : a, of[0], scores[k]);
+        const fenp_linear q = { .x = k ? b : a, .y = u, .bias = 1 };
+        scores[k] = malloc(n * sizeof **scores);
+        assert_int_equal(fenp_products_make(&q, NULL, 1, &products[k], NULL), FEN_OK);
+        fenp_design_scores(k ? b : a, u, scores[k]);
         assert_int_equal(fenp_design_columns(k ? b : a, &made, &columns[k], NULL), FEN_OK);
     }
-    assert_memory_equal(of[0], of[1], 3 * p * sizeof **of);
+    for (size_t j = 0; j < side; j++)
+        assert_memory_equal(products[0].part + j * side, products[1].part + j * side,
+                            (j + 1) * sizeof(double));
     assert_memory_equal(scores[0], scores[1], n * sizeof **scores);
     assert_memory_equal(columns[0], columns[1], n * p * sizeof **columns);
-    for (int k = 0; k < 2; k++) free(of[k]), free(scores[k]), free(columns[k]);
+    for (int k = 0; k < 2; k++) fenp_products_free(&products[k]), free(scores[k]), free(columns[k]);
     free(u);
 }
 
@@ -140,11 +144,10 @@ static void unwritten(void **state)
     assert_int_equal(fenp_design_columns(&b, &made, &columns, &err), FEN_BAD_DATA);
     assert_non_null(strstr(err.message, "t.csv:1001: column \"a\" is infinite"));
     free(columns);
-    double *sums = malloc((size_t)(3 * l.s->p) * sizeof *sums);
-    assert_int_equal(fenp_design_sums(&b, l.s->w, sums, sums + l.s->p, sums + 2 * l.s->p, &err),
-                     FEN_BAD_DATA);
+    fenp_products products;
+    const fenp_linear q = { .x = &b, .y = l.s->y, .bias = 1 };
+    assert_int_equal(fenp_products_make(&q, NULL, 1, &products, &err), FEN_BAD_DATA);
     assert_non_null(strstr(err.message, "t.csv:1001: column \"a\" is infinite"));
-    free(sums);
     free(text);
     forget(&later);
     forget(&l);

@@ -1,0 +1,207 @@
+/* products.c -- see products.h
+ *
+ * Method: rows are shifted and widened some at a time, in a cache, and multiplied by dsyrk
+ *   (base/syrk.h). c is 0, or the mean of some rows, spread over all; should a column's mean be
+ *   far from it beside the column's deviation, all is done again with the means themselves.
+ * Special cases: a column that is constant has c to the last digit and z = 0. Parts are summed, not
+ *   subtracted from the whole: a column that only the rows of one part have is 0 in the others.
+ *   Unwritten rows that cannot be used are an error that names the first.
+ * Accuracy: that of dsyrk on columns whose means are at most MOST_OFF deviations.
+ * Cost: n p^2 flops, x is read once; memory for S, and what base/syrk.h takes of one part. */
+#include "solver/products.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/syrk.h"
+
+enum { BESIDE = 2, SAMPLE = 512 };
+static const double MOST_OFF = 10.0;
+
+typedef struct making {
+    const fenp_linear *q;
+    const fenp_products *m;
+    int64_t *start; /* parts + 1                                            */
+    int64_t *row;   /* n: those of the parts, one after the other; NULL: as they stand */
+    int shifted;    /* some c is not 0                                                */
+} making;
+
+/* ---- rows ----------------------------------------------------------------------------- */
+
+/* 0: it cannot be used. */
+static int get_row(const fenp_design *x, int64_t i, double *to)
+{
+    if (x->unwritten) return fenp_unwritten_rows(x->unwritten, i, 1, to) < 0;
+    memcpy(to, x->by_rows + i * x->p, (size_t)x->p * sizeof *to);
+    return 1;
+}
+
+static const double *widened_rows(const void *of, int64_t from, int64_t count, double *room)
+{
+    const making *a = of;
+    const int64_t p = a->m->p;
+    const double *restrict centre = a->m->centre;
+    double *restrict to = room;
+    for (int64_t r = from; r < from + count; r++, to += p + BESIDE) {
+        const int64_t i = a->row ? a->row[r] : r;
+        if (!get_row(a->q->x, i, to)) return NULL;
+        for (int64_t j = 0; j < p && a->shifted; j++) to[j] -= centre[j];
+        to[p] = 1.0, to[p + 1] = a->q->y[i] - centre[p + 1];
+    }
+    return room;
+}
+
+static fen_status say_bad_row(const fenp_design *x, fen_error *err)
+{
+    double *room = fenp_new(x->p, sizeof *room);
+    fen_status status = fenp_no_memory(err, fenp_bytes(x->p, 1, sizeof *room), "the products");
+    int64_t i = 0;
+    while (room && x->unwritten && i < x->n && get_row(x, i, room)) i++;
+    if (room && x->unwritten && i < x->n) status = fenp_unwritten_say_bad(x->unwritten, i, err);
+    free(room);
+    return status;
+}
+
+/* ---- where they are --------------------------------------------------------------------- */
+
+/* Of columns that are farther from 0 than they deviate: the mean of some rows, 0 of others; of the
+ * labels: the mean of all. As differences from the first. */
+static fen_status find_centre(const fenp_linear *q, double *centre, fen_error *err)
+{
+    const fenp_design *x = q->x;
+    const int64_t p = x->p, some = x->n < SAMPLE ? x->n : SAMPLE;
+    memset(centre, 0, (size_t)(p + BESIDE) * sizeof *centre);
+    if (!q->bias || x->n == 0) return FEN_OK;
+    double *first = fenp_new_zeroed(3 * p, sizeof *first);
+    if (!first) return fenp_no_memory(err, fenp_bytes(3 * p, 1, sizeof *first), "some rows");
+    double *row = first + p, *square = row + p;
+    int fine = get_row(x, 0, first);
+    for (int64_t k = 1; k < some && fine; k++) {
+        fine = get_row(x, k * x->n / some, row);
+        for (int64_t j = 0; j < p && fine; j++) {
+            const double off = row[j] - first[j];
+            centre[j] += off, square[j] += off * off;
+        }
+    }
+    for (int64_t j = 0; j < p; j++) {
+        const double off = centre[j] / (double)some, mean = first[j] + off;
+        centre[j] = mean * mean > square[j] / (double)some - off * off ? mean : 0.0;
+    }
+    for (int64_t i = 0; i < x->n; i++) centre[p + 1] += (q->y[i] - q->y[0]) / (double)x->n;
+    centre[p + 1] += q->y[0];
+    free(first);
+    return fine ? FEN_OK : say_bad_row(x, err);
+}
+
+static int is_shifted(const fenp_products *m)
+{
+    int64_t j = 0;
+    while (j < m->p && m->centre[j] == 0.0) j++;
+    return j < m->p;
+}
+
+/* Columns whose mean is far from c beside their deviation get it for c; 0: there are none. */
+static int move_centre(const fenp_products *m, double *centre)
+{
+    const int64_t p = m->p, side = p + BESIDE;
+    int any = 0;
+    for (int64_t j = 0; j < p; j++) {
+        double sum = 0.0, square = 0.0, count = 0.0;
+        for (int64_t k = 0; k < m->parts; k++) {
+            const double *s = m->part + k * side * side;
+            sum += s[p * side + j], square += s[j * side + j], count += s[p * side + p];
+        }
+        const double off = count > 0.0 ? sum / count : 0.0, size = MOST_OFF * MOST_OFF;
+        if (count * off * off <= size * (square - count * off * off)) continue;
+        if (!isfinite(off) || centre[j] + off == centre[j]) continue;
+        centre[j] += off;
+        any = 1;
+    }
+    return any;
+}
+
+/* ---- parts ------------------------------------------------------------------------------ */
+
+/* The rows of every part, ascending. */
+static fen_status deal(making *a, const int64_t *order, fen_error *err)
+{
+    const int64_t n = a->q->x->n, parts = a->m->parts;
+    a->start = fenp_new_zeroed(2 * parts + 1, sizeof *a->start);
+    a->row = order ? fenp_new(2 * n, sizeof *a->row) : NULL;
+    if (!a->start || (order && !a->row)) return fenp_no_memory(err, 16 * (n + parts), "the parts");
+    int64_t *part = order ? a->row + n : NULL, *next = a->start + parts + 1;
+    for (int64_t k = 0; k < parts; k++)
+        a->start[k + 1] = a->start[k] + n / parts + (k < n % parts), next[k] = a->start[k];
+    for (int64_t k = 0; order && k < n; k++) part[order[k]] = k % parts;
+    for (int64_t i = 0; order && i < n; i++) a->row[next[part[i]]++] = i;
+    return FEN_OK;
+}
+
+static fen_status multiply(making *a, fen_error *err)
+{
+    a->shifted = is_shifted(a->m);
+    const int64_t side = a->m->p + BESIDE;
+    const fenp_syrk gram = { .n = a->q->x->n,
+                             .p = side,
+                             .alpha = 1.0,
+                             .ldx = side,
+                             .by_rows = 1,
+                             .rows = widened_rows,
+                             .of = a,
+                             .c = a->m->part,
+                             .ldc = side };
+    const int failed =
+        a->m->parts > 1 ? fenp_syrk_parts(&gram, a->m->parts, a->start) : fenp_syrk_run(&gram);
+    return failed ? say_bad_row(a->q->x, err) : FEN_OK;
+}
+
+/* ---- the interface ------------------------------------------------------------------------ */
+
+int64_t fenp_products_bytes(int64_t p, int64_t parts)
+{
+    return fenp_bytes(parts * (p + BESIDE), p + BESIDE, sizeof(double));
+}
+
+fen_status fenp_products_make(const fenp_linear *q, const int64_t *order, int64_t parts,
+                              fenp_products *out, fen_error *err)
+{
+    const int64_t p = q->x->p, bytes = fenp_products_bytes(p, parts);
+    *out = (fenp_products){ .p = p, .parts = parts };
+    out->part = bytes < 0 ? NULL : fenp_new(bytes, 1);
+    out->centre = fenp_new(p + BESIDE, sizeof *out->centre);
+    if (!out->part || !out->centre) {
+        fenp_products_free(out);
+        return fenp_no_memory(err, bytes, "the products of all columns");
+    }
+    making a = { .q = q, .m = out };
+    fen_status status = deal(&a, order, err);
+    if (status == FEN_OK) status = find_centre(q, out->centre, err);
+    if (status == FEN_OK) status = multiply(&a, err);
+    if (status == FEN_OK && q->bias && move_centre(out, out->centre)) status = multiply(&a, err);
+    free(a.start), free(a.row);
+    if (status != FEN_OK) fenp_products_free(out);
+    return status;
+}
+
+void fenp_products_free(fenp_products *m)
+{
+    free(m->part), free(m->centre);
+    *m = (fenp_products){ .p = 0 };
+}
+
+void fenp_products_sum(const fenp_products *m, int64_t left_out, double *sum)
+{
+    const int64_t side = m->p + BESIDE;
+#pragma omp parallel for schedule(static) if (side > 1000)
+    for (int64_t j = 0; j < side; j++) {
+        double *restrict to = sum + j * side;
+        memset(to, 0, (size_t)(j + 1) * sizeof *to);
+        for (int64_t k = 0; k < m->parts; k++) {
+            const double *restrict from = m->part + (k * side + j) * side;
+            for (int64_t i = 0; i <= j && k != left_out; i++) to[i] += from[i];
+        }
+    }
+}
