@@ -18,12 +18,11 @@
 #include "data/source.h"
 
 typedef struct gathering {
-    const fenp_prep *prep;
-    fenp_prep *own;       /* prep, unless it belongs to the caller               */
-    const fen_options *o; /* NULL: prep is given, and does not grow              */
+    fenp_prep *prep;
+    const fen_options *o; /* NULL: the columns of prep are known                 */
     fen_table *shape;     /* sparse and growing: the columns so far, no rows     */
-    fenp_stats *stats;    /* NULL: not wanted                                    */
-    fenp_part *part;      /* NULL: not wanted                                    */
+    fenp_stats *stats;
+    fenp_part *part; /* NULL: not wanted                                    */
     fenp_hash *hash;
     fenp_sample counts; /* only n and what was dropped                         */
     double value[2];    /* of the first target                                 */
@@ -40,7 +39,7 @@ static void end_gathering(gathering *g)
     fenp_stats_free(g->stats);
     fenp_part_free(g->part);
     fenp_hash_free(g->hash);
-    fenp_prep_free(g->own);
+    fenp_prep_free(g->prep);
 }
 
 /* ---- columns --------------------------------------------------------------------------- */
@@ -87,9 +86,8 @@ static fen_status start(gathering *g, fenp_source *source, const fen_table **blo
         status = in_doubt(*block, g->o) ? find_shape(source, block, task, &g->shape, err)
                                         : shape_of(*block, &g->shape, err);
     if (status == FEN_OK)
-        status = fenp_prep_start(g->shape ? g->shape : *block, g->o, &g->own, err);
+        status = fenp_prep_start(g->shape ? g->shape : *block, g->o, &g->prep, err);
     if (status != FEN_OK) return status;
-    g->prep = g->own;
     if (g->prep->precomputed)
         return fenp_fail(err, FEN_BAD_CALL,
                          "a precomputed kernel is needed as a whole and cannot be read block by "
@@ -112,8 +110,8 @@ static fen_status grow(gathering *g, const fen_table *block, fen_error *err)
     status = fenp_prep_start(g->shape, g->o, &wider, err);
     if (status != FEN_OK) return status;
     const int64_t front = strcmp(wider->input[0].name, g->prep->input[0].name) != 0;
-    fenp_prep_free(g->own);
-    g->prep = g->own = wider;
+    fenp_prep_free(g->prep);
+    g->prep = wider;
     return fenp_stats_widen(g->stats, front, wider->inputs, err);
 }
 
@@ -149,7 +147,7 @@ static fen_status add_block(gathering *g, const fen_table *table, fen_error *err
     fen_status status = fenp_block_open(g->prep, table, &block, err);
     if (status != FEN_OK) return status;
     count(g, &block);
-    if (g->stats) status = fenp_stats_add(g->stats, g->prep, &block, err);
+    status = fenp_stats_add(g->stats, g->prep, &block, err);
     if (status == FEN_OK) status = fenp_hash_rows(g->hash, g->prep, &block, err);
     if (status == FEN_OK && g->part) status = fenp_part_add(g->part, &block, err);
     fenp_block_close(&block);
@@ -190,7 +188,7 @@ static fenp_summary summary_of(const gathering *g)
                            .dropped_missing = g->counts.dropped_missing,
                            .dropped_weightless = g->counts.dropped_weightless,
                            .two_valued = g->values == 2,
-                           .spread = g->stats ? fenp_stats_spread(g->stats, g->prep) : 0.0 };
+                           .spread = fenp_stats_spread(g->stats, g->prep) };
 }
 
 /* ---- what others call ------------------------------------------------------------------ */
@@ -203,13 +201,13 @@ fen_status fenp_prep_learn_source(fenp_source *source, const fen_options *o, int
     if (keep > 0 && !(g.part = fenp_part_new(keep, o->seed)))
         return fenp_no_memory(err, 0, "a part of the rows");
     status = gather(&g, source, task, err);
-    if (status == FEN_OK) status = fenp_stats_learn(g.stats, g.own, g.title, err);
-    if (status == FEN_OK) status = fenp_prep_finish(g.own, g.title, err);
+    if (status == FEN_OK) status = fenp_stats_learn(g.stats, g.prep, g.title, err);
+    if (status == FEN_OK) status = fenp_prep_finish(g.prep, g.title, err);
     if (status == FEN_OK && g.part) status = fenp_part_sample(g.part, g.prep, part, err);
     if (status == FEN_OK) {
         *summary = summary_of(&g);
-        *prep = g.own;
-        g.own = NULL;
+        *prep = g.prep;
+        g.prep = NULL;
     }
     end_gathering(&g);
     return status;
@@ -218,25 +216,14 @@ fen_status fenp_prep_learn_source(fenp_source *source, const fen_options *o, int
 fen_status fenp_prep_check_source(const fenp_prep *prep, fenp_source *source, int *agrees,
                                   fenp_summary *summary, const fenp_task *task, fen_error *err)
 {
-    gathering g = { .own = fenp_prep_unlearned(prep), .stats = fenp_stats_new(prep->inputs) };
-    g.prep = g.own;
-    fen_status status = g.own && g.stats ? gather(&g, source, task, err)
-                                         : fenp_no_memory(err, 0, "the preparation");
-    if (status == FEN_OK) status = fenp_stats_learn(g.stats, g.own, g.title, err);
+    gathering g = { .prep = fenp_prep_unlearned(prep), .stats = fenp_stats_new(prep->inputs) };
+    fen_status status = g.prep && g.stats ? gather(&g, source, task, err)
+                                          : fenp_no_memory(err, 0, "the preparation");
+    if (status == FEN_OK) status = fenp_stats_learn(g.stats, g.prep, g.title, err);
     if (status == FEN_OK) {
         *agrees = fenp_prep_agree(prep, g.prep);
         *summary = summary_of(&g);
     }
-    end_gathering(&g);
-    return status;
-}
-
-fen_status fenp_prep_fingerprint(const fenp_prep *prep, fenp_source *source, fenp_summary *summary,
-                                 const fenp_task *task, fen_error *err)
-{
-    gathering g = { .prep = prep };
-    fen_status status = gather(&g, source, task, err);
-    if (status == FEN_OK) *summary = summary_of(&g);
     end_gathering(&g);
     return status;
 }

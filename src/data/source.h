@@ -39,10 +39,7 @@ fen_status fenp_prep_learn_source(fenp_source *source, const fen_options *o, int
 fen_status fenp_prep_block(const fenp_prep *prep, const fen_table *block, fenp_sample **out,
                            fen_error *err);
 /* A pass that learns anew from the columns of prep: *agrees if the same numbers and levels
- * come out. summary->hash is that of fenp_prep_fingerprint, summary->spread that of the rows. */
+ * come out. */
 fen_status fenp_prep_check_source(const fenp_prep *prep, fenp_source *source, int *agrees,
                                   fenp_summary *summary, const fenp_task *task, fen_error *err);
-/* A pass that only fingerprints: verify compares it with the model's. summary->spread is 0. */
-fen_status fenp_prep_fingerprint(const fenp_prep *prep, fenp_source *source,
-                                 fenp_summary *summary, const fenp_task *task, fen_error *err);
 #endif

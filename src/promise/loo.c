@@ -134,7 +134,7 @@ fen_status fenp_scores_gcv(const fenp_spectrum *e, int bias, const fenp_setting 
     return FEN_OK;
 }
 
-int fenp_all_squares(const fenp_setting *points, int64_t count)
+static int are_squares(const fenp_setting *points, int64_t count)
 {
     for (int64_t l = 0; l < count; l++)
         if (points[l].power != 2.0) return 0;
@@ -145,7 +145,7 @@ fen_status fenp_scores_spectrum(fenp_arena *arena, const fenp_spectrum *e, const
                                 int bias, const fenp_setting *points, int64_t count,
                                 fenp_score_kind kind, double *scores, fen_error *err)
 {
-    if (fenp_all_squares(points, count)) {
+    if (are_squares(points, count)) {
         scores_of_squares(arena, e, w, bias, points, count, kind, scores);
         return FEN_OK;
     }

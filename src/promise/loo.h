@@ -9,7 +9,6 @@
 
 typedef enum fenp_score_kind { FENP_LOO, FENP_GCV } fenp_score_kind;
 typedef struct fenp_setting { double lambda, power; } fenp_setting;
-int        fenp_all_squares(const fenp_setting *points, int64_t count);   /* power = 2 */
 
 /* From a spectrum: O(n^2) per setting, a few GEMMs for all of them. */
 int64_t    fenp_scores_spectrum_bytes(const fenp_size *size, int64_t count, int primal);

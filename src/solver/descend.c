@@ -18,6 +18,43 @@
 /* Sweeps without a better gap after which there is none to be had; with the very same gap. */
 enum { PATIENCE = 30, REPEATS = 3 };
 
+/* ---- copies of an iterate ------------------------------------------------------------------ */
+
+int64_t fenp_kept_bytes(const fenp_run *r)
+{
+    return 2 * fenp_arena_bytes(r->at.sample->n) +
+           (r->out->weights ? fenp_arena_bytes(r->at.sample->p) : 0);
+}
+
+fenp_kept fenp_kept_open(fenp_arena *arena, const fenp_run *r)
+{
+    fenp_kept k = { .scale = 0.0 };
+    k.dual = fenp_arena_doubles(arena, r->at.sample->n);
+    k.scores = fenp_arena_doubles(arena, r->at.sample->n);
+    if (r->out->weights) k.weights = fenp_arena_doubles(arena, r->at.sample->p);
+    return k;
+}
+
+void fenp_keep(const fenp_run *r, fenp_kept *k)
+{
+    const size_t n = (size_t)r->at.sample->n * sizeof(double);
+    k->offset = r->out->offset[0], k->scale = r->out->scale[0];
+    memcpy(k->dual, r->out->dual, n);
+    memcpy(k->scores, r->out->scores, n);
+    if (k->weights) memcpy(k->weights, r->out->weights, (size_t)r->at.sample->p * sizeof(double));
+}
+
+static void put_back(fenp_run *r, const fenp_kept *k)
+{
+    const size_t n = (size_t)r->at.sample->n * sizeof(double);
+    r->out->offset[0] = k->offset, r->out->scale[0] = k->scale;
+    memcpy(r->out->dual, k->dual, n);
+    memcpy(r->out->scores, k->scores, n);
+    if (k->weights) memcpy(r->out->weights, k->weights, (size_t)r->at.sample->p * sizeof(double));
+}
+
+/* ---- one solve ----------------------------------------------------------------------------- */
+
 /* Progress by the digits of the gap, each solve over a part of what is left. */
 static fenp_task sweep_task(const fenp_run *r, double gap)
 {
@@ -53,7 +90,7 @@ fen_status fenp_run_solve(fenp_run *r, fen_error *err)
         if (status == FEN_OK && gap <= r->at.gap) break;
         const double now = objective(r);
         if (fenp_is_end(status)) {
-            if (least < now || isnan(now)) fenp_put_back(r, &r->best);
+            if (least < now || isnan(now)) put_back(r, &r->best);
             return status;
         }
         if (now < least) fenp_keep(r, &r->best), least = now;
@@ -64,41 +101,6 @@ fen_status fenp_run_solve(fenp_run *r, fen_error *err)
     r->stalled = !(r->out->gap[0] <= r->at.gap);
     r->solves++;
     return FEN_OK;
-}
-
-/* ---- copies of it ------------------------------------------------------------------------ */
-
-int64_t fenp_kept_bytes(const fenp_run *r)
-{
-    return 2 * fenp_arena_bytes(r->at.sample->n) +
-           (r->out->weights ? fenp_arena_bytes(r->at.sample->p) : 0);
-}
-
-fenp_kept fenp_kept_open(fenp_arena *arena, const fenp_run *r)
-{
-    fenp_kept k = { .scale = 0.0 };
-    k.dual = fenp_arena_doubles(arena, r->at.sample->n);
-    k.scores = fenp_arena_doubles(arena, r->at.sample->n);
-    if (r->out->weights) k.weights = fenp_arena_doubles(arena, r->at.sample->p);
-    return k;
-}
-
-void fenp_keep(const fenp_run *r, fenp_kept *k)
-{
-    const size_t n = (size_t)r->at.sample->n * sizeof(double);
-    k->offset = r->out->offset[0], k->scale = r->out->scale[0];
-    memcpy(k->dual, r->out->dual, n);
-    memcpy(k->scores, r->out->scores, n);
-    if (k->weights) memcpy(k->weights, r->out->weights, (size_t)r->at.sample->p * sizeof(double));
-}
-
-void fenp_put_back(fenp_run *r, const fenp_kept *k)
-{
-    const size_t n = (size_t)r->at.sample->n * sizeof(double);
-    r->out->offset[0] = k->offset, r->out->scale[0] = k->scale;
-    memcpy(r->out->dual, k->dual, n);
-    memcpy(r->out->scores, k->scores, n);
-    if (k->weights) memcpy(r->out->weights, k->weights, (size_t)r->at.sample->p * sizeof(double));
 }
 
 /* ---- the iterate's account --------------------------------------------------------------- */
@@ -121,7 +123,8 @@ double fenp_run_loss(const fenp_run *r, double part)
     return (double)sum;
 }
 
-double fenp_run_z(const fenp_run *r, int64_t i)
+/* z_i, inside its domain; 0 for rows without weight */
+static double z_of(const fenp_run *r, int64_t i)
 {
     const fenp_sample *s = r->at.sample;
     double low, high; /* of the slope -z */
@@ -136,7 +139,7 @@ double fenp_run_minus_conjugates(const fenp_run *r, double t, const double *par)
     long double sum = 0.0L;
     for (int64_t i = 0; i < s->n; i++)
         if (s->w[i] > 0.0)
-            sum -= (long double)s->w[i] * r->at.loss->conj(s->y[i], -t * fenp_run_z(r, i), par);
+            sum -= (long double)s->w[i] * r->at.loss->conj(s->y[i], -t * z_of(r, i), par);
     return (double)sum;
 }
 

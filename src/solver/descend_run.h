@@ -29,15 +29,12 @@ fen_status fenp_run_solve(fenp_run *r, fen_error *err);
 int64_t    fenp_kept_bytes(const fenp_run *r);                     /* of an arena         */
 fenp_kept  fenp_kept_open(fenp_arena *arena, const fenp_run *r);
 void       fenp_keep(const fenp_run *r, fenp_kept *out);
-void       fenp_put_back(fenp_run *r, const fenp_kept *kept);
 
 /* The iterate's own account, from its dual vector, scores and offset. */
 double     fenp_run_norm(const fenp_run *r);              /* ||f||, of penalty lp |w|_P   */
 double     fenp_run_loss(const fenp_run *r, double part);    /* sum w loss of part f + b  */
 /* - sum w loss*(y, -t z) with the given parameter */
 double     fenp_run_minus_conjugates(const fenp_run *r, double t, const double *par);
-/* z_i, inside its domain; 0 for rows without weight */
-double     fenp_run_z(const fenp_run *r, int64_t i);
 
 /* ---- descend_power.c, descend_price.c: the roots ---- */
 fen_status fenp_run_power(fenp_run *r, int *reached, fen_error *err);

@@ -80,7 +80,8 @@ static void close(fenp_broad *s)
 
 /* ---- products with columns -------------------------------------------------------------------- */
 
-void fenp_broad_column(const fenp_broad *s, int64_t c, double unit, double *out, int64_t step)
+/* sqrt(w) (x - mean)/unit of column c, entries step apart. */
+static void column(const fenp_broad *s, int64_t c, double unit, double *out, int64_t step)
 {
     const fenp_least_rows *rows = s->rows;
     const fenp_design *x = rows->problem->x;
@@ -134,8 +135,7 @@ void fenp_broad_block(const fenp_broad *s, int64_t first, int64_t count, int by_
 {
 #pragma omp parallel for schedule(static)
     for (int64_t c = 0; c < count; c++)
-        fenp_broad_column(s, first + c, by_norm ? fenp_broad_norm(s, first + c) : s->largest,
-                          out + c, ld);
+        column(s, first + c, by_norm ? fenp_broad_norm(s, first + c) : s->largest, out + c, ld);
 }
 
 /* residual -= sign B gamma of one target. */
@@ -329,7 +329,7 @@ static fen_status find_leading(fenp_broad *s, double tolerance, int64_t *aliased
     for (int64_t first = 0; status == FEN_OK && first < s->k && *found < s->rank; first += width) {
         const int64_t count = s->k - first < width ? s->k - first : width, old = *found;
         for (int64_t c = 0; c < count; c++)
-            fenp_broad_column(s, first + c, fenp_broad_norm(s, first + c), s->fresh + c * m, 1);
+            column(s, first + c, fenp_broad_norm(s, first + c), s->fresh + c * m, 1);
         free_of(s, old, count, s->fresh);
         for (int64_t c = 0; c < count && *found < s->rank; c++) {
             double *column = s->fresh + c * m;

@@ -31,8 +31,6 @@ static inline fenp_task fenp_broad_part(const fenp_task *task, double from, doub
 { return fenp_task_part(task, task ? task->stage : "", from, to); }
 static inline double fenp_broad_norm(const fenp_broad *s, int64_t c)
 { return s->rows->norm[s->rows->column[c]]; }
-/* sqrt(w) (x - mean)/unit of column c, entries step apart. */
-void fenp_broad_column(const fenp_broad *s, int64_t c, double unit, double *out, int64_t step);
 /* Rows first .. of B' or, by_norm, of A'. */
 void fenp_broad_block(const fenp_broad *s, int64_t first, int64_t count, int by_norm, double *out,
                      int64_t ld);

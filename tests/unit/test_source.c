@@ -85,11 +85,9 @@ static void same_learning(fenp_source *source, const learned *l, const fen_optio
     fenp_summary again;
     fen_error err;
     int agrees = 0;
-    assert_int_equal(fenp_prep_fingerprint(s.prep, source, &again, NULL, &err), FEN_OK);
-    assert_true(again.hash == s.summary.hash && again.rows == s.summary.rows);
-    assert_true(again.weight_sum == s.summary.weight_sum && again.spread == 0.0);
     assert_int_equal(fenp_prep_check_source(s.prep, source, &agrees, &again, NULL, &err), FEN_OK);
     assert_true(agrees && again.hash == s.summary.hash && again.spread == s.summary.spread);
+    assert_true(again.rows == s.summary.rows && again.weight_sum == s.summary.weight_sum);
     forget_streamed(&s);
 }
 
