@@ -147,28 +147,13 @@ static fen_status build(fenp_prep **prep, fenp_sample *sample, fenp_settled *set
     return FEN_OK;
 }
 
-static int was_ended(const fen_model *m)
-{
-    int64_t t = 0;
-    while (t < m->targets && !fenp_is_early(m->certificate[t].verdict)) t++;
-    return t < m->targets;
-}
-
-/* Optimal or not: with more time it would have been another objective. */
-static void mark_cut(fen_model *m)
-{
-    for (int64_t t = 0; t < m->targets; t++)
-        if (!fenp_is_early(m->certificate[t].verdict))
-            m->certificate[t].verdict = FEN_VERDICT_LIMIT;
-}
-
 /* What classes want besides scores: probabilities, and how many are right (by those, if there
  * are any). A fit that was ended has no time for the former. */
 enum { SIGMOID_FOLDS = 5 };
 static fen_status judge_classes(fen_model *m, const fenp_sample *sample, const fen_options *o,
                                 const fenp_strategy *plan, const fenp_task *task, fen_error *err)
 {
-    const int over = was_ended(m);
+    const int over = fenp_was_ended(m);
     fen_status status = FEN_OK;
     if (o->probability && !over && strcmp(m->loss->name, "logistic") != 0) {
         m->seed = o->seed;
@@ -222,7 +207,7 @@ static fen_status check_predictions(const fen_model *m, const fenp_sample *sampl
 static fen_status keep_support(fen_model *m, const fenp_sample *sample, const fenp_strategy *plan,
                                const fenp_task *task, fen_error *err)
 {
-    const fenp_task *watch = was_ended(m) ? NULL : task;
+    const fenp_task *watch = fenp_was_ended(m) ? NULL : task;
     double size;
     if (!plan->solver->iterative) return FEN_OK;
     fen_status status = fenp_model_pack_support(m, sample->x, err);
@@ -250,15 +235,13 @@ static fen_status keep_inputs(fen_model *m, fenp_sample *sample, fen_error *err)
     return FEN_OK;
 }
 
-/* Of the time that a limit leaves, for the fit itself. */
-static const double FIT_SHARE = 0.2;
 static const double SLOWER = 3.0; /* than planned: others may use the machine, too */
 
 /* Besides, a form (lp) takes its time to open, once for the selection and once for the fit: where
  * there is no time for both, there is no selection. */
 static double kept_for_fit(const fenp_strategy *plan, double left)
 {
-    const double share = FIT_SHARE * left;
+    const double share = FENP_FIT_SHARE * left;
     if (!plan->solver->lp || left <= 0.0) return share;
     const double opening = SLOWER * fenp_lp_opening(&plan->size) / fenp_measured_rate();
     return 2.0 * opening + share > left ? left : opening + share;
@@ -289,7 +272,7 @@ static fen_status fit_settled(fenp_prep **prep, fenp_sample *sample, fenp_settle
     if (status == FEN_OK && plan.rescue && !(fenp_worst_gap(m) <= m->tolerance))
         status = rescue(&m, sample, o, &plan, &solving, err);
     if (status == FEN_OK) status = check_finite(m, err);
-    if (status == FEN_OK && chosen.cut) mark_cut(m);
+    if (status == FEN_OK && chosen.cut) fenp_mark_cut(m);
     if (status == FEN_OK) status = keep_support(m, sample, &plan, &solving, err);
     if (status == FEN_OK) status = judge_classes(m, sample, o, &plan, &solving, err);
     if (status == FEN_OK) status = keep_inputs(m, sample, err);

@@ -33,6 +33,20 @@ void fenp_say_what_ended(fen_model *m, fen_status status)
                 status == FEN_LIMIT ? FEN_VERDICT_LIMIT : FEN_VERDICT_INTERRUPTED;
 }
 
+int fenp_was_ended(const fen_model *m)
+{
+    int64_t t = 0;
+    while (t < m->targets && !fenp_is_early(m->certificate[t].verdict)) t++;
+    return t < m->targets;
+}
+
+void fenp_mark_cut(fen_model *m)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        if (!fenp_is_early(m->certificate[t].verdict))
+            m->certificate[t].verdict = FEN_VERDICT_LIMIT;
+}
+
 static int64_t count_of(const fenp_rounds *r) { return r->m->targets / r->m->copies; }
 
 static int is_proved(const fen_model *m, int64_t problem)

@@ -23,4 +23,12 @@ fen_status fenp_prefer_constants(const fenp_rounds *r, fen_error *err);
 double     fenp_worst_gap(const fen_model *model);
 /* Verdicts of what is not proved: status is FEN_LIMIT or FEN_STOPPED. */
 void       fenp_say_what_ended(fen_model *model, fen_status status);
+/* Of some target. */
+int        fenp_was_ended(const fen_model *model);
+
+/* Of the time that a limit leaves to a selection by refits, kept for the fit itself. */
+#define FENP_FIT_SHARE 0.2
+/* A selection that the limit cut short: with more time it would have been another objective,
+ * whatever was proved of this one. */
+void       fenp_mark_cut(fen_model *model);
 #endif

@@ -228,18 +228,13 @@ static fen_status check_predictions(const fen_model *m, const fenp_sample *sampl
     return status;
 }
 
-static int has_sigmoid(const fenp_output *o)
-{
-    return o->sigmoid[0] != 0.0 || o->sigmoid[1] != 0.0;
-}
-
 /* What an output says beside its labels: a parameter that its loss has, sigmoids of classes. */
 static int sensible_outputs(const fen_model *m)
 {
     for (int64_t t = 0; t < m->targets; t++) {
         const fenp_output *o = &m->output[t];
         if (!m->loss->parameter.name && o->par != 0.0) return 0;
-        if (o->plus < 0 && has_sigmoid(o)) return 0;
+        if (o->plus < 0 && fenp_has_sigmoid(o)) return 0;
     }
     return 1;
 }
@@ -249,7 +244,7 @@ static fen_status check_sigmoids(const fen_model *m, const fenp_sample *sample,
                                  const fenp_task *task, int *agrees, fen_error *err)
 {
     const fenp_solver *solver = fenp_model_solver(m);
-    if (!has_sigmoid(&m->output[0]) || !solver) return FEN_OK;
+    if (!fenp_has_sigmoid(&m->output[0]) || !solver) return FEN_OK;
     fenp_output *again = fenp_new(m->targets, sizeof *again);
     if (!again) return fenp_no_memory(err, 0, "the certificate");
     memcpy(again, m->output, (size_t)m->targets * sizeof *again);
