@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/registry.h"
+#include "loss/traits.h"
 #include "promise/refit.h"
 #include "story_lp.h"
 
@@ -117,7 +118,7 @@ void fenp_list_lambdas(const fen_options *o, const fenp_output *outputs, const f
                        const fenp_sample *all, int wanted, double power, double *lambdas)
 {
     const fen_loss *loss = fenp_find_loss(o->loss);
-    const int lp = fenp_is_lp(kernel), square = strcmp(loss->name, "square") == 0 && !lp;
+    const int lp = fenp_is_lp(kernel), square = fenp_is_square(loss) && !lp;
     fenp_units u = { .weight_sum = all->weight_sum };
     double log_steepness = 0.0;
     u.diagonal = lp ? fenp_lp_diagonal(kernel, all)

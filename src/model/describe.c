@@ -5,9 +5,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include "base/json.h"
+#include "loss/traits.h"
 #include "model/model.h"
+#include "penalty/traits.h"
 
 static int set_number(json_t *out, const char *key, double value)
 {
@@ -94,7 +95,7 @@ static json_t *lambda2(const fen_model *m, int64_t t)
 }
 static json_t *train_rmse(const fen_model *m, int64_t t)
 {
-    int squares = strcmp(m->loss->name, "square") == 0 && m->output[t].plus < 0;
+    int squares = fenp_is_square(m->loss) && m->output[t].plus < 0;
     return squares ? fenp_json_number(sqrt(m->certificate[t].mean_loss)) : json_null();
 }
 
@@ -206,7 +207,7 @@ static int set_penalty(json_t *out, const fen_model *m)
         set_text(out, "penalty", m->penalty_text[0] ? m->penalty_text : m->penalty->name);
     if (fenp_model_is_lp(m)) return failed | set_lp(out, m);
     if (!fenp_model_on_coefficients(m)) return failed;
-    const int none = strcmp(m->penalty->name, "none") == 0;
+    const int none = fenp_is_none(m->penalty);
     json_t *groups = NULL;
     if (m->penalty->parts == FEN_GROUPS)
         groups = json_pack("{s:I, s:I}", "count", (json_int_t)fenp_model_groups(m), "active",
@@ -242,7 +243,7 @@ static int set_objective(json_t *out, const fen_model *m)
 
 static int set_certificate(json_t *out, const fen_model *m)
 {
-    const int summed = fenp_model_on_coefficients(m) && strcmp(m->penalty->name, "none") != 0;
+    const int summed = fenp_model_on_coefficients(m) && !fenp_is_none(m->penalty);
     return set_each(out, "norm", m, norm) |
            (summed ? set_each(out, "penalty_over_lambda", m, penalty_over_lambda) : 0) |
            set_each(out, "primal", m, primal) | set_each(out, "dual", m, dual) |

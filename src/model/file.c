@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "loss/traits.h"
 #include "model/file.h"
 #include "solver/solver.h"
 
@@ -206,7 +207,7 @@ static int are_numbers(const fen_model *m)
 /* Of the loss and the labels: classes have signs, or squares that stand for them. */
 static int suits_classes(const fen_loss *loss)
 {
-    return loss->labels == FEN_SIGNS || strcmp(loss->name, "square") == 0;
+    return loss->labels == FEN_SIGNS || fenp_is_square(loss);
 }
 
 static int are_distinct(char **names, int64_t count)

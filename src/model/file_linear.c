@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/file.h"
+#include "penalty/traits.h"
 
 /* ---- saving -------------------------------------------------------------------------- */
 
@@ -233,7 +234,7 @@ static int is_ascending(const int64_t *list, int64_t count, int64_t below)
 const char *fenp_file_linear_objection(const fenp_file *file, const fen_model *m)
 {
     const fen_parameter *p = &m->penalty->parameter;
-    const int none = strcmp(m->penalty->name, "none") == 0;
+    const int none = fenp_is_none(m->penalty);
     if (!fenp_model_on_coefficients(m))
         return m->groups.count || m->aliased || m->groups.weight || m->groups.start
                    ? "there are groups, but no penalty on coefficients"

@@ -14,6 +14,7 @@
 #include "data/prepare_parts.h"
 #include "model/file.h"
 #include "model/ready.h"
+#include "penalty/traits.h"
 
 /* --- metadata --------------------------------------------------------------------- */
 
@@ -98,7 +99,7 @@ static fen_status read_numbers(const fenp_tensors *in, fen_model *m, fen_error *
           &par->gamma },
         { "degree", k->uses_degree ? 1 : -INFINITY, k->uses_degree ? NAN : 0, &par->degree },
         { "coef0", -INFINITY, k->uses_coef0 ? NAN : 0, &par->coef0 },
-        { "lambda", strcmp(m->penalty->name, "none") == 0 ? 0 : least_positive, NAN, &m->lambda },
+        { "lambda", fenp_is_none(m->penalty) ? 0 : least_positive, NAN, &m->lambda },
         { "power", least_positive, NAN, &m->power },
         { "tolerance", 0, NAN, &m->tolerance },
         { "seconds", 0, NAN, &m->seconds },

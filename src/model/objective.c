@@ -11,6 +11,7 @@
 #include <string.h>
 #include "base/text.h"
 #include "model/model.h"
+#include "penalty/traits.h"
 #include "tensor/form.h"
 
 /* "eps (epsilon 0.1)", "hinge (margin free)" */
@@ -121,7 +122,7 @@ static void coefficient_words(const fen_model *m, char *out, size_t size)
     fenp_print_short(m->lambda, lambda);
     fenp_print_short(m->mix, mix);
     fenp_print_short(0.5 * (1.0 - m->mix), rest);
-    if (strcmp(m->penalty->name, "none") == 0)
+    if (fenp_is_none(m->penalty))
         snprintf(out, size, ", no penalty%s", sign);
     else if (m->penalty->parts == FEN_GROUPS)
         snprintf(out, size, ", plus %s times the sum over %lld groups of a_g ||beta_g||, %s%s",

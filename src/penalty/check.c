@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "base/registry.h"
+#include "penalty/traits.h"
 
 static int is(const char *text, const char *word) { return strcmp(text, word) == 0; }
 
@@ -94,7 +95,7 @@ static fen_status check_kernel(const fen_options *o, const fen_penalty *penalty,
                          "--kernel %s is for --penalty lp:P; leave it out, or --penalty %s",
                          kernel->name, penalty->name);
     if (kernel->linear) return FEN_OK;
-    if (penalty->parts == FEN_GROUPS || is(penalty->name, "none"))
+    if (penalty->parts == FEN_GROUPS || fenp_is_none(penalty))
         return fenp_fail(err, FEN_BAD_CALL,
                          "--penalty %s is for linear models; leave --kernel %s out, or take "
                          "--penalty l1 or elastic",
@@ -140,7 +141,7 @@ static fen_status check_coefficients(const fen_options *o, const fen_penalty *pe
     if (o->nonnegative && penalty->parts == FEN_GROUPS)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--nonnegative does not go with groups; use --penalty l1 or elastic");
-    if (is(penalty->name, "none")) {
+    if (fenp_is_none(penalty)) {
         const fen_status status = check_none(o, err);
         if (status != FEN_OK) return status;
     }

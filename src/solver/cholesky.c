@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/linalg.h"
+#include "loss/traits.h"
 #include "solver/fold.h"
 #include "solver/solver.h"
 
@@ -44,7 +45,7 @@ typedef struct state {
 static int accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size)
 {
     (void)kernel, (void)size;
-    return strcmp(loss->name, "square") == 0;
+    return fenp_is_square(loss);
 }
 
 static int64_t kept_doubles(int64_t n, double power) { return power < 1.0 ? KEPT * n : 0; }

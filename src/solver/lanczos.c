@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/linalg.h"
+#include "loss/traits.h"
 #include "solver/fold.h"
 #include "solver/krylov.h"
 #include "solver/packed.h"
@@ -61,7 +62,7 @@ typedef struct state {
 static int accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size)
 {
     (void)kernel, (void)size;
-    return strcmp(loss->name, "square") == 0;
+    return fenp_is_square(loss);
 }
 
 static int64_t steps_most(int64_t n) { return n < STEPS_MAX ? n : STEPS_MAX; }

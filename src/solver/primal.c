@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/linalg.h"
+#include "loss/traits.h"
 #include "solver/fold.h"
 #include "solver/solver.h"
 
@@ -31,7 +32,7 @@ typedef struct state {
 
 static int accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size)
 {
-    return strcmp(loss->name, "square") == 0 && kernel->linear && size->p < size->n;
+    return fenp_is_square(loss) && kernel->linear && size->p < size->n;
 }
 
 static int64_t bytes(const fenp_size *size)

@@ -7,9 +7,9 @@
  * Cost. About 9 n^3 flops, 24 n^2 bytes; then O(n) per point of the curve. */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/linalg.h"
+#include "loss/traits.h"
 #include "solver/spectrum.h"
 
 typedef struct state {
@@ -28,7 +28,7 @@ static int64_t factor_columns(const fenp_size *size)
 static int accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size)
 {
     (void)kernel, (void)size;
-    return strcmp(loss->name, "square") == 0;
+    return fenp_is_square(loss);
 }
 
 static int64_t bytes(const fenp_size *size)
