@@ -22,6 +22,17 @@ json_t *fenp_json_numbers(const double *values, int64_t count)
     return array;
 }
 
+json_t *fenp_json_strings(char *const *text, int64_t count)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; array && i < count; i++)
+        if (json_array_append_new(array, fenp_json_string(text[i])) != 0) {
+            json_decref(array);
+            array = NULL;
+        }
+    return array;
+}
+
 /* Bytes of the UTF-8 character at s: 1..4, or 0 if there is none (RFC 3629). */
 static int character(const unsigned char *s)
 {

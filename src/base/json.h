@@ -12,6 +12,8 @@ json_t *fenp_json_string(const char *text);
 int64_t fenp_json_values(const char *text, int64_t length);
 /* one number when count is 1, else an array: what several targets look like */
 json_t *fenp_json_numbers(const double *values, int64_t count);
+/* an array of texts; NULL: no memory */
+json_t *fenp_json_strings(char *const *text, int64_t count);
 /* FEN_OK and NULL in *out: text is not JSON; else *out is the caller's. */
 fen_status fenp_json_parse(const char *text, int64_t length, json_t **out, fen_error *err);
 /* Takes the reference; text is released with fen_text_free. NULL value: FEN_MEMORY. */

@@ -25,17 +25,6 @@ static int set(json_t *object, const char *key, json_t *value)
     return json_object_set_new(object, key, value) == 0;
 }
 
-static json_t *strings(char **text, int64_t count)
-{
-    json_t *array = json_array();
-    for (int64_t i = 0; array && i < count; i++)
-        if (json_array_append_new(array, fenp_json_string(text[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
-}
-
 static json_t *integers(const int64_t *at, int64_t count)
 {
     json_t *array = json_array();
@@ -54,7 +43,7 @@ static json_t *input_to_json(const fenp_input *input)
     if (fine && input->constant) fine = set(object, "constant", json_true());
     if (fine && input->gaps) fine = set(object, "gaps", json_true());
     if (fine && input->text)
-        fine = set(object, "levels", strings(input->levels, input->level_count));
+        fine = set(object, "levels", fenp_json_strings(input->levels, input->level_count));
     if (fine) return object;
     json_decref(object);
     return NULL;
@@ -78,9 +67,9 @@ json_t *fenp_prep_to_json(const fenp_prep *prep)
         set(object, "precomputed", json_boolean(prep->precomputed)) &&
         (!prep->constants || set(object, "constants", json_true())) &&
         set(object, "scaling", json_string(prep->scaling)) &&
-        set(object, "targets", strings(prep->target, prep->targets)) &&
+        set(object, "targets", fenp_json_strings(prep->target, prep->targets)) &&
         (prep->class_count == 0 ||
-         (set(object, "classes", strings(prep->classes, prep->class_count)) &&
+         (set(object, "classes", fenp_json_strings(prep->classes, prep->class_count)) &&
           set(object, "class_rows", integers(prep->class_rows, prep->class_count)))) &&
         set(object, "weights", prep->weights ? fenp_json_string(prep->weights) : json_null()) &&
         set(object, "inputs", inputs_to_json(prep)))

@@ -74,6 +74,12 @@ int         fenp_file_put_lp(json_t *metadata, const fen_model *m);      /* nonz
 fen_status  fenp_file_read_lp(const fenp_tensors *in, fen_model *m, fen_error *err);
 const char *fenp_file_lp_objection(const fenp_file *file, const fen_model *m);
 
+/* ---- save.c: words; nonzero: no memory ---- */
+int         fenp_put_text(json_t *metadata, const char *key, const char *text);
+int         fenp_put_count(json_t *metadata, const char *key, int64_t count);
+/* One that is not finite is left out. */
+int         fenp_put_number(json_t *metadata, const char *key, double value);
+
 /* ---- load.c: words that are numbers ---- */
 /* initial where there is no such key; NAN: it must be there. */
 fen_status  fenp_file_number(const fenp_tensors *in, const char *key, double low, double initial,

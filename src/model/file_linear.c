@@ -1,12 +1,11 @@
 /* file_linear.c -- what a model file holds of penalties on coefficients
  *
- *   words     penalty, penalty.text (as it was given), mix, nonnegative, copies, rank, condition, groups.names (a JSON list),
- *             features (of training, where some are gone)
+ *   words     penalty, penalty.text (as it was given), mix, nonnegative, copies, rank, condition,
+ *             groups.names (a JSON list), features and groups (of training, where some are gone)
  *   arrays    terms; groups.start, groups.member, groups.weight; aliased
  *
  * Groups of one coefficient each with weight 1 take no arrays. Files of formats 2 and 3 have
  * none of all this: their penalty is rkhs. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,56 +19,29 @@
 
 /* ---- saving -------------------------------------------------------------------------- */
 
-static int put(json_t *metadata, const char *key, const char *text)
-{
-    return json_object_set_new(metadata, key, fenp_json_string(text));
-}
-
-static int put_count(json_t *metadata, const char *key, int64_t count)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%" PRId64, count);
-    return put(metadata, key, text);
-}
-
-static int put_double(json_t *metadata, const char *key, double value)
-{
-    char text[32];
-    if (!isfinite(value)) return 0;
-    fenp_print_double(value, text);
-    return put(metadata, key, text);
-}
-
 static int put_names(json_t *metadata, const fenp_groups *g)
 {
     char *text = NULL;
     if (!g->name) return 0;
-    json_t *list = json_array();
-    int failed = list == NULL;
-    for (int64_t k = 0; !failed && k < g->count; k++)
-        failed = json_array_append_new(list, fenp_json_string(g->name[k]));
-    if (failed) {
-        json_decref(list);
-        return -1;
-    }
-    if (fenp_json_text(list, &text, NULL) != FEN_OK) return -1;
-    failed = put(metadata, "groups.names", text);
+    if (fenp_json_text(fenp_json_strings(g->name, g->count), &text, NULL) != FEN_OK) return -1;
+    const int failed = fenp_put_text(metadata, "groups.names", text);
     free(text);
     return failed;
 }
 
 int fenp_file_put_linear(json_t *metadata, const fen_model *m)
 {
-    const int failed = put(metadata, "penalty", m->penalty->name);
+    const int failed = fenp_put_text(metadata, "penalty", m->penalty->name);
     if (!fenp_model_on_coefficients(m)) return failed;
-    return failed | put_double(metadata, "mix", m->mix) |
-           (m->penalty_text[0] ? put(metadata, "penalty.text", m->penalty_text) : 0) |
-           put(metadata, "nonnegative", m->nonnegative ? "yes" : "no") |
-           put_count(metadata, "copies", m->copies) |
-           (m->whole > m->p ? put_count(metadata, "features", m->whole) : 0) |
-           (m->all_groups > m->groups.count ? put_count(metadata, "groups", m->all_groups) : 0) |
-           (m->rank >= 0 ? put_count(metadata, "rank", m->rank) : 0) |
-           put_double(metadata, "condition", m->condition) | put_names(metadata, &m->groups);
+    return failed | fenp_put_number(metadata, "mix", m->mix) |
+           (m->penalty_text[0] ? fenp_put_text(metadata, "penalty.text", m->penalty_text) : 0) |
+           fenp_put_text(metadata, "nonnegative", m->nonnegative ? "yes" : "no") |
+           fenp_put_count(metadata, "copies", m->copies) |
+           (m->whole > m->p ? fenp_put_count(metadata, "features", m->whole) : 0) |
+           (m->all_groups > m->groups.count ? fenp_put_count(metadata, "groups", m->all_groups)
+                                            : 0) |
+           (m->rank >= 0 ? fenp_put_count(metadata, "rank", m->rank) : 0) |
+           fenp_put_number(metadata, "condition", m->condition) | put_names(metadata, &m->groups);
 }
 
 void fenp_file_take_linear(fenp_file *file, const fen_model *m)

@@ -12,8 +12,6 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/json.h"
-#include "base/text.h"
 #include "model/file.h"
 #include "model/lp.h"
 #include "tensor/form.h"
@@ -23,10 +21,7 @@ static int is_lp(const fen_model *m) { return strcmp(m->penalty->name, "lp") == 
 
 int fenp_file_put_lp(json_t *metadata, const fen_model *m)
 {
-    char text[32];
-    if (!is_lp(m) || !isfinite(m->prediction_error)) return 0;
-    fenp_print_double(m->prediction_error, text);
-    return json_object_set_new(metadata, "prediction_error", fenp_json_string(text));
+    return is_lp(m) ? fenp_put_number(metadata, "prediction_error", m->prediction_error) : 0;
 }
 
 int fenp_file_has_distances(const fen_model *m) { return !isnan(m->certificate[0].norm_distance); }

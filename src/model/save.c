@@ -15,28 +15,34 @@
 #include "model/file.h"
 #include "tensor/form.h"
 
-/* Each returns 0, or -1 when memory ran out. */
-static int put_text(json_t *metadata, const char *key, const char *text)
+/* ---- words: each returns 0, or -1 when memory ran out ------------------------------------- */
+
+int fenp_put_text(json_t *metadata, const char *key, const char *text)
 {
     return json_object_set_new(metadata, key, fenp_json_string(text));
 }
 
-static int put_number(json_t *metadata, const char *key, double value)
+int fenp_put_count(json_t *metadata, const char *key, int64_t count)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64, count);
+    return fenp_put_text(metadata, key, text);
+}
+
+int fenp_put_number(json_t *metadata, const char *key, double value)
 {
     char text[32];
     if (!isfinite(value)) return 0;
     fenp_print_double(value, text);
-    return put_text(metadata, key, text);
+    return fenp_put_text(metadata, key, text);
 }
 
 static int put_selection(json_t *metadata, const fenp_selection *s)
 {
-    char rows[32];
     if (!s->kind[0]) return 0;
-    snprintf(rows, sizeof rows, "%" PRId64, s->rows);
-    return put_text(metadata, "selection.kind", s->kind) |
-           put_text(metadata, "selection.rows", rows) |
-           put_number(metadata, "selection.score", s->score);
+    return fenp_put_text(metadata, "selection.kind", s->kind) |
+           fenp_put_count(metadata, "selection.rows", s->rows) |
+           fenp_put_number(metadata, "selection.score", s->score);
 }
 
 /* One word per target, comma between. */
@@ -48,7 +54,7 @@ static int put_verdicts(json_t *metadata, const fen_model *m)
     for (int64_t t = 0; t < m->targets; t++)
         end += snprintf(end, LONGEST, "%s%s", t ? "," : "",
                         fen_verdict_text(m->certificate[t].verdict));
-    int failed = put_text(metadata, "verdicts", list);
+    int failed = fenp_put_text(metadata, "verdicts", list);
     free(list);
     return failed;
 }
@@ -57,7 +63,7 @@ static int put_preparation(json_t *metadata, const fenp_prep *prep)
 {
     char *text = NULL;
     if (fenp_json_text(fenp_prep_to_json(prep), &text, NULL) != FEN_OK) return -1;
-    int failed = put_text(metadata, "preparation", text);
+    int failed = fenp_put_text(metadata, "preparation", text);
     free(text);
     return failed;
 }
@@ -65,10 +71,7 @@ static int put_preparation(json_t *metadata, const fenp_prep *prep)
 /* The number of training rows, where no array has it. */
 static int put_rows(json_t *metadata, const fen_model *m)
 {
-    char rows[32];
-    if (!m->frequencies && !m->support) return 0;
-    snprintf(rows, sizeof rows, "%" PRId64, m->n);
-    return put_text(metadata, "rows", rows);
+    return m->frequencies || m->support ? fenp_put_count(metadata, "rows", m->n) : 0;
 }
 
 /* What random features were drawn by, or the folds that sigmoids were fitted to. */
@@ -79,7 +82,7 @@ static int put_seed(json_t *metadata, const fen_model *m)
     for (int64_t t = 0; t < m->targets && !used; t++) used = fenp_has_sigmoid(&m->output[t]);
     if (!used) return 0;
     snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
-    return put_text(metadata, "seed", seed);
+    return fenp_put_text(metadata, "seed", seed);
 }
 
 static int put_approx(json_t *metadata, const fen_model *m)
@@ -87,7 +90,7 @@ static int put_approx(json_t *metadata, const fen_model *m)
     char approx[FENP_APPROX_TEXT];
     if (!m->frequencies) return 0;
     fenp_approx_print(m->approx, approx);
-    return put_text(metadata, "approx", approx);
+    return fenp_put_text(metadata, "approx", approx);
 }
 
 /* NULL when memory ran out, as for every function here that returns JSON. */
@@ -98,17 +101,24 @@ static json_t *describe(const fen_model *m)
     fenp_model_objective(m, objective, sizeof objective);
     snprintf(hash, sizeof hash, "%016" PRIx64, m->hash);
     json_t *metadata = json_object();
-    if (put_text(metadata, "format", FENP_FORMAT) | put_text(metadata, "version", FEN_VERSION) |
-        put_text(metadata, "objective", objective) | put_text(metadata, "loss", m->loss->name) |
-        put_text(metadata, "kernel", m->kernel.table->name) |
-        put_number(metadata, "gamma", par->gamma) | put_number(metadata, "degree", par->degree) |
-        put_number(metadata, "coef0", par->coef0) | put_number(metadata, "lambda", m->lambda) |
-        put_number(metadata, "power", m->power) | put_number(metadata, "tolerance", m->tolerance) |
-        put_text(metadata, "bias", m->bias ? "yes" : "no") | put_text(metadata, "hash", hash) |
-        put_text(metadata, "method", m->method) | put_text(metadata, "note", m->note) |
-        put_number(metadata, "seconds", m->seconds) | put_selection(metadata, &m->selection) |
-        put_number(metadata, "nu", m->nu) | put_number(metadata, "train_error", m->train_error) |
-        put_number(metadata, "crossing", m->crossing) | put_rows(metadata, m) |
+    if (fenp_put_text(metadata, "format", FENP_FORMAT) |
+        fenp_put_text(metadata, "version", FEN_VERSION) |
+        fenp_put_text(metadata, "objective", objective) |
+        fenp_put_text(metadata, "loss", m->loss->name) |
+        fenp_put_text(metadata, "kernel", m->kernel.table->name) |
+        fenp_put_number(metadata, "gamma", par->gamma) |
+        fenp_put_number(metadata, "degree", par->degree) |
+        fenp_put_number(metadata, "coef0", par->coef0) |
+        fenp_put_number(metadata, "lambda", m->lambda) |
+        fenp_put_number(metadata, "power", m->power) |
+        fenp_put_number(metadata, "tolerance", m->tolerance) |
+        fenp_put_text(metadata, "bias", m->bias ? "yes" : "no") |
+        fenp_put_text(metadata, "hash", hash) | fenp_put_text(metadata, "method", m->method) |
+        fenp_put_text(metadata, "note", m->note) |
+        fenp_put_number(metadata, "seconds", m->seconds) | put_selection(metadata, &m->selection) |
+        fenp_put_number(metadata, "nu", m->nu) |
+        fenp_put_number(metadata, "train_error", m->train_error) |
+        fenp_put_number(metadata, "crossing", m->crossing) | put_rows(metadata, m) |
         fenp_file_put_linear(metadata, m) | fenp_file_put_lp(metadata, m) | put_seed(metadata, m) |
         put_approx(metadata, m) | put_verdicts(metadata, m) | put_preparation(metadata, m->prep)) {
         json_decref(metadata);
