@@ -120,23 +120,17 @@ static int matches_choice(const fenp_option *r, const char *choice, const char *
 }
 
 /* What other programs call it: too far from our names for the edit distance. */
-static const char *translate(const choices *c, const char *text)
-{
-    static const char *const words[][2] = {
-        { "rbf", "gaussian" },
-        { "poly", "polynomial" },
-        { "laplacian", "laplace1" },
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        for (int32_t j = 0; j < c->count && strcmp(words[i][0], text) == 0; j++)
-            if (strcmp(c->at[j], words[i][1]) == 0) return words[i][1];
-    return NULL;
-}
+static const char *const elsewhere[][2] = {
+    { "rbf", "gaussian" },
+    { "poly", "polynomial" },
+    { "laplacian", "laplace1" },
+    { NULL, NULL },
+};
 
 static fen_status refuse_choice(const fenp_option *r, const choices *c, const char *text,
                                 fen_error *err)
 {
-    const char *ours = translate(c, text), *near = ours ? ours : fenp_nearest(text, c->at);
+    const char *near = fenp_suggest(text, elsewhere, c->at);
     if (near && near[strlen(near) - 1] != ':')
         return fenp_fail(err, FEN_BAD_CALL, "--%s \"%s\" is unknown; did you mean %s?",
                          r->shown.name, text, near);

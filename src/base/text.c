@@ -3,11 +3,13 @@
  * Decimal numbers are in number.c. Nothing here looks at the locale: letters are ASCII,
  * other bytes (UTF-8) only ever compare equal to themselves. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
 
 enum { NAME_MAX_COMPARED = 64 }; /* a longer name is not a misspelling of an option */
+enum { NAMES_COMPARED = 10000 }; /* a table may have millions */
 
 static int is_blank(char c) { return c == ' ' || c == '\t'; }
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
@@ -84,24 +86,48 @@ static int distance(const char *a, int la, const char *b, int lb)
     return last[lb];
 }
 
-const char *fenp_nearest(const char *wrong, const char *const *names)
+const char *fenp_nearest_member(const char *wrong, const void *names, int64_t count, size_t stride)
 {
     size_t length = strlen(wrong);
     if (length > NAME_MAX_COMPARED) return NULL;
     const char *nearest = NULL;
     int least = 1 + (int)length / 3; /* one slip in a short word, one per three letters */
-    for (; *names; names++) {
-        size_t other = strlen(*names);
+    for (int64_t k = 0; k < count && k < NAMES_COMPARED; k++) {
+        const char *name;
+        memcpy(&name, (const char *)names + (size_t)k * stride, sizeof name);
+        size_t other = strlen(name);
         if (other > NAME_MAX_COMPARED) continue;
-        int d = distance(wrong, (int)length, *names, (int)other);
+        int d = distance(wrong, (int)length, name, (int)other);
         /* "no letter in common" is not a near miss, however short the words are */
         if (d >= (int)length && d >= (int)other) continue;
         if (d < least || (d == least && !nearest)) {
-            nearest = *names;
+            nearest = name;
             least = d;
         }
     }
     return nearest;
+}
+
+const char *fenp_nearest(const char *wrong, const char *const *names)
+{
+    int64_t count = 0;
+    while (names[count]) count++;
+    return fenp_nearest_member(wrong, names, count, sizeof *names);
+}
+
+const char *fenp_suggest(const char *wrong, const char *const (*pairs)[2], const char *const *names)
+{
+    for (; (*pairs)[0]; pairs++)
+        for (int i = 0; names[i] && strcmp((*pairs)[0], wrong) == 0; i++)
+            if (strcmp((*pairs)[1], names[i]) == 0) return names[i];
+    return fenp_nearest(wrong, names);
+}
+
+void fenp_join(const char *const *names, char *out, size_t room)
+{
+    size_t used = 0;
+    for (int i = 0; names[i] && used < room; i++)
+        used += (size_t)snprintf(out + used, room - used, "%s%s", i ? ", " : "", names[i]);
 }
 
 int fenp_each_item(const char *list, int (*visit)(void *user, const char *item, int64_t length),

@@ -23,6 +23,16 @@ int fenp_print_double(double value, char out[32]);
 int fenp_print_short(double value, char out[32]);
 /* The entry of names (NULL-terminated) nearest to wrong in edit distance, NULL if none is near. */
 const char *fenp_nearest(const char *wrong, const char *const *names);
+/* The same among `count` pointers to names, each stride bytes behind the one before: members of
+ * structs. Of very many only the first are looked at. */
+const char *fenp_nearest_member(const char *wrong, const void *names, int64_t count,
+                                size_t stride);
+/* The entry that wrong means to users of other programs, or else the nearest. pairs: what it is
+ * called there and in names; the last is NULL. */
+const char *fenp_suggest(const char *wrong, const char *const (*pairs)[2],
+                         const char *const *names);
+/* "a, b, c" out of names (NULL-terminated), as far as there is room. */
+void fenp_join(const char *const *names, char *out, size_t room);
 /* Calls visit for every item of a comma list; blanks trimmed; stops when it returns nonzero. */
 int fenp_each_item(const char *list, int (*visit)(void *user, const char *item, int64_t length),
                    void *user);

@@ -170,11 +170,9 @@ static fen_status unknown_column(const fenp_csv_layout *layout, const char *item
                                  fen_error *err)
 {
     char wrong[64];
-    const char *nearest = NULL, **names = fenp_new_zeroed(layout->cols + 1, sizeof *names);
     fenp_csv_excerpt(&(fenp_csv_cell){ .at = item, .length = length }, wrong);
-    for (int64_t j = 0; names && j < layout->cols; j++) names[j] = layout->column[j].name;
-    if (names) nearest = fenp_nearest(wrong, names);
-    free(names);
+    const char *nearest =
+        fenp_nearest_member(wrong, &layout->column->name, layout->cols, sizeof *layout->column);
     if (nearest)
         return fenp_fail(
             err, FEN_BAD_CALL,

@@ -12,8 +12,6 @@
 #include "data/groups_parts.h"
 #include "data/prepare_parts.h"
 
-enum { NAMES_COMPARED = 10000 }; /* columns looked at for the nearest name */
-
 static int by_name(const void *a, const void *b)
 {
     const fenp_named *x = a, *y = b;
@@ -90,11 +88,7 @@ const fenp_named *fenp_names_find(const fenp_names *names, const char *name)
 fen_status fenp_names_unknown(const fenp_names *names, const char *where, const char *name,
                               fen_status kind, fen_error *err)
 {
-    const int64_t count = names->count < NAMES_COMPARED ? names->count : NAMES_COMPARED;
-    const char **known = fenp_new_zeroed(count + 1, sizeof *known);
-    for (int64_t k = 0; known && k < count; k++) known[k] = names->at[k].name;
-    const char *near = known ? fenp_nearest(name, known) : NULL;
-    free(known);
+    const char *near = fenp_nearest_member(name, &names->at->name, names->count, sizeof *names->at);
     if (near)
         return fenp_fail(err, kind,
                          "%.230s: there is no input column \"%.60s\"; did you mean \"%.60s\"?",

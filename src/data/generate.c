@@ -89,11 +89,8 @@ static fen_status unknown_generator(const char *name, fen_error *err)
     enum { NAMES_MAX = 32 };
     const char *names[NAMES_MAX + 1] = { NULL };
     char known[200] = "";
-    for (int i = 0; i < NAMES_MAX && fenp_generators[i]; i++) {
-        size_t used = strlen(known);
-        names[i] = fenp_generators[i]->name;
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", names[i]);
-    }
+    for (int i = 0; i < NAMES_MAX && fenp_generators[i]; i++) names[i] = fenp_generators[i]->name;
+    fenp_join(names, known, sizeof known);
     const char *near = fenp_nearest(name, names);
     if (near)
         return fenp_fail(err, FEN_BAD_CALL, "there is no generator \"%.60s\"; did you mean \"%s\"?",

@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "data/prepare_parts.h"
 
-enum { NAMES_COMPARED = 10000 }; /* columns looked at for the nearest name */
 enum { INPUT, TARGET, WEIGHTS };
 
 /* ---- roles -------------------------------------------------------------------------- */
@@ -33,11 +32,8 @@ typedef struct roles {
 static fen_status unknown_column(const fen_table *table, const char *option, const char *name,
                                  fen_error *err)
 {
-    int64_t count = table->cols < NAMES_COMPARED ? table->cols : NAMES_COMPARED;
-    const char **names = fenp_new_zeroed(count + 1, sizeof *names);
-    for (int64_t j = 0; names && j < count; j++) names[j] = table->column[j].name;
-    const char *near = names ? fenp_nearest(name, names) : NULL;
-    free(names);
+    const char *near =
+        fenp_nearest_member(name, &table->column->name, table->cols, sizeof *table->column);
     int64_t number;
     const char *title = fenp_table_title(table);
     if (fenp_parse_int(name, (int64_t)strlen(name), &number))

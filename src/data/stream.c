@@ -40,10 +40,7 @@ static fen_status named_format(const char *name, const fen_format **format, fen_
         return fenp_fail(err, FEN_BAD_CALL, "\"%.60s\" is not a file format; did you mean \"%s\"?",
                          name, nearest);
     char known[200] = "";
-    for (int i = 0; names[i]; i++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", names[i]);
-    }
+    fenp_join(names, known, sizeof known);
     return fenp_fail(err, FEN_BAD_CALL, "\"%.60s\" is not a file format; known are %s", name,
                      known);
 }

@@ -23,49 +23,41 @@ typedef struct reader {
 /* ---- names ------------------------------------------------------------------------ */
 
 /* What other programs call it: too far from our names for the edit distance. */
-static const char *translate(const char *name)
-{
-    static const char *const words[][2] = {
-        { "mse", "square" },
-        { "squared", "square" },
-        { "l2", "square" },
-        { "ridge", "square" },
-        { "mae", "absolute" },
-        { "l1", "absolute" },
-        { "median", "absolute" },
-        { "svr", "eps" },
-        { "epsilon", "eps" },
-        { "quantile", "pinball" },
-        { "svm", "hinge" },
-        { "svc", "hinge" },
-        { "squared_hinge", "sqhinge" },
-        { "log", "logistic" },
-        { "logit", "logistic" },
-        { "cross-entropy", "logistic" },
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i][0], name) == 0) return words[i][1];
-    return NULL;
-}
+static const char *const elsewhere[][2] = {
+    { "mse", "square" },
+    { "squared", "square" },
+    { "l2", "square" },
+    { "ridge", "square" },
+    { "mae", "absolute" },
+    { "l1", "absolute" },
+    { "median", "absolute" },
+    { "svr", "eps" },
+    { "epsilon", "eps" },
+    { "quantile", "pinball" },
+    { "svm", "hinge" },
+    { "svc", "hinge" },
+    { "squared_hinge", "sqhinge" },
+    { "log", "logistic" },
+    { "logit", "logistic" },
+    { "cross-entropy", "logistic" },
+    { NULL, NULL },
+};
 
 static fen_status unknown(const char *text, const char *name, fen_error *err)
 {
     const char *names[LOSSES_MAX + 1] = { NULL };
-    char known[256] = "auto";
-    size_t used = strlen(known);
-    for (int i = 0; fenp_losses[i] && i < LOSSES_MAX; i++) {
-        names[i] = fenp_losses[i]->name;
-        if (used < sizeof known)
-            used += (size_t)snprintf(known + used, sizeof known - used, ", %s", names[i]);
-    }
-    const char *ours = translate(name), *near = ours ? ours : fenp_nearest(name, names);
+    char known[256] = "";
+    for (int i = 0; fenp_losses[i] && i < LOSSES_MAX; i++) names[i] = fenp_losses[i]->name;
+    fenp_join(names, known, sizeof known);
+    const char *near = fenp_suggest(name, elsewhere, names);
     if (strcmp(name, "auto") == 0)
         return fenp_fail(err, FEN_BAD_CALL, "--loss \"%.64s\" is unknown; auto takes no value",
                          text);
     if (near)
         return fenp_fail(err, FEN_BAD_CALL, "--loss \"%.64s\" is unknown; did you mean %s?", text,
                          near);
-    return fenp_fail(err, FEN_BAD_CALL, "--loss \"%.64s\" is unknown; it may be %s", text, known);
+    return fenp_fail(err, FEN_BAD_CALL, "--loss \"%.64s\" is unknown; it may be auto, %s", text,
+                     known);
 }
 
 /* The loss that text names before its colon, if any; auto goes by the kind of target. */

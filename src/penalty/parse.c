@@ -14,34 +14,23 @@ enum { NAME_MAX_KNOWN = 31, PENALTIES_MAX = 64 };
 /* ---- names ------------------------------------------------------------------------ */
 
 /* What other programs call it: too far from our names for the edit distance. */
-static const char *translate(const char *name)
-{
-    static const char *const words[][2] = {
-        { "lasso", "l1" },          { "L1", "l1" },
-        { "ridge", "rkhs" },        { "l2", "rkhs" },
-        { "enet", "elastic" },      { "elasticnet", "elastic" },
-        { "en", "elastic" },        { "elastic-net", "elastic" },
-        { "grplasso", "group" },    { "grouplasso", "group" },
-        { "group-lasso", "group" }, { "ols", "none" },
-        { "no", "none" },
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i][0], name) == 0) return words[i][1];
-    return NULL;
-}
+static const char *const elsewhere[][2] = {
+    { "lasso", "l1" },          { "L1", "l1" },
+    { "ridge", "rkhs" },        { "l2", "rkhs" },
+    { "enet", "elastic" },      { "elasticnet", "elastic" },
+    { "en", "elastic" },        { "elastic-net", "elastic" },
+    { "grplasso", "group" },    { "grouplasso", "group" },
+    { "group-lasso", "group" }, { "ols", "none" },
+    { "no", "none" },           { NULL, NULL },
+};
 
 static fen_status unknown(const char *text, const char *name, fen_error *err)
 {
     const char *names[PENALTIES_MAX + 1] = { NULL };
     char known[256] = "";
-    size_t used = 0;
-    for (int i = 0; fenp_penalties[i] && i < PENALTIES_MAX; i++) {
-        names[i] = fenp_penalties[i]->name;
-        if (used < sizeof known)
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
-                                     names[i]);
-    }
-    const char *ours = translate(name), *near = ours ? ours : fenp_nearest(name, names);
+    for (int i = 0; fenp_penalties[i] && i < PENALTIES_MAX; i++) names[i] = fenp_penalties[i]->name;
+    fenp_join(names, known, sizeof known);
+    const char *near = fenp_suggest(name, elsewhere, names);
     const size_t sign = strcspn(name, "=");
     for (int i = 0; name[sign] && names[i]; i++)
         if (strlen(names[i]) == sign && strncmp(names[i], name, sign) == 0)

@@ -477,6 +477,29 @@ static void test_nearest(void **state)
     memset(long_name, 'a', sizeof long_name);
     long_name[299] = 0;
     assert_null(fenp_nearest(long_name, names));
+    const struct {
+        int64_t before;
+        const char *name;
+    } columns[] = { { 1, "age" }, { 2, "rooms" } };
+    assert_string_equal(fenp_nearest_member("roms", &columns->name, 2, sizeof *columns), "rooms");
+    assert_null(fenp_nearest_member("roms", &columns->name, 1, sizeof *columns));
+}
+
+static void test_suggestions(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "gaussian", "linear", NULL };
+    static const char *const pairs[][2] = { { "rbf", "gaussian" },
+                                            { "poly", "polynomial" },
+                                            { NULL, NULL } };
+    assert_string_equal(fenp_suggest("rbf", pairs, names), "gaussian");
+    assert_null(fenp_suggest("poly", pairs, names)); /* is none of the names */
+    assert_string_equal(fenp_suggest("linaer", pairs, names), "linear");
+    char text[17];
+    fenp_join(names, text, sizeof text);
+    assert_string_equal(text, "gaussian, linear");
+    fenp_join(names, text, 12);
+    assert_string_equal(text, "gaussian, l");
 }
 
 static int collect(void *user, const char *item, int64_t length)
@@ -510,7 +533,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_print_examples), cmocka_unit_test(test_print_random),
         cmocka_unit_test(test_comma_locale),   cmocka_unit_test(test_whole_numbers),
         cmocka_unit_test(test_words),          cmocka_unit_test(test_fractions),
-        cmocka_unit_test(test_nearest),        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_nearest),        cmocka_unit_test(test_suggestions),
+        cmocka_unit_test(test_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
