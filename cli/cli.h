@@ -41,9 +41,9 @@ struct command {
     int       (*drop_in)(const command *c, int argc, const char **argv);
 };
 extern const command *const commands[];                /* ends with NULL */
-extern const command command_fit, command_predict, command_select, command_path, command_verify, command_plan,
-    command_generate, command_convert, command_info, command_svm_train, command_svm_predict,
-    command_svm_scale;
+extern const command command_fit, command_predict, command_select, command_path, command_verify,
+    command_plan, command_generate, command_convert, command_info, command_svm_train,
+    command_svm_predict, command_svm_scale;
 const command *find_command(const char *name);         /* NULL: unknown */
 
 /* ---- requests -------------------------------------------------------------------- */

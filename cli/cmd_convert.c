@@ -48,8 +48,8 @@ const command command_convert = {
     .name = "convert", .operands = "IN OUT", .operand_count = 2,
     .summary = "one data format into another",
     .description = "Writes the rows of IN into OUT in the format that OUT's ending says "
-                   "(.svm, .svmlight and .libsvm for LIBSVM's, .npy for NumPy's), else as CSV. Memory does not grow with the file. The options tell how IN is to be "
-                   "read.",
+                   "(.svm, .svmlight and .libsvm for LIBSVM's, .npy for NumPy's), else as CSV. "
+                   "Memory does not grow with the file. The options tell how IN is to be read.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

@@ -302,9 +302,9 @@ const command command_fit = {
     .name = "fit", .operands = "DATA", .operand_count = 1,
     .output = "MODEL", .output_help = "where the model goes (default: DATA with .fen)",
     .summary = "train; what is not given is chosen and shown",
-    .description = "Fits a kernel or linear model to the rows of DATA and saves it with a certificate: a "
-                   "lower bound on what any function could reach, computed apart from the "
-                   "solver. Values of gamma and lambda that are not given are chosen by "
+    .description = "Fits a kernel or linear model to the rows of DATA and saves it with a "
+                   "certificate: a lower bound on what any function could reach, computed apart "
+                   "from the solver. Values of gamma and lambda that are not given are chosen by "
                    "leave-one-out or cross-validation scores; --power auto has the power chosen "
                    "too. A target of text or of two values is a class. DATA may be - for standard "
                    "input.",

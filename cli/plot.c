@@ -163,7 +163,7 @@ static void put_mark(const panel *p)
     put_text(p, x, p->top - 21, "middle", "#333", "selected"); /* where no curve comes */
 }
 
-/* ---- curves ----------------------------------------------------------------------------------- */
+/* ---- curves ------------------------------------------------------------------------------ */
 
 static const char *colour_of(int64_t rank) { return colours[rank % COLOURS]; }
 
@@ -199,8 +199,8 @@ static int by_height(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Names of the largest at the last values, those below moved down until none overlap, then all of them up as
- * far as the frame asks. */
+/* Names of the largest at the last values, those below moved down until none overlap, then all of
+ * them up as far as the frame asks. */
 static void put_names(const panel *p)
 {
     label names[MOST_NAMES];
@@ -222,7 +222,7 @@ static void put_names(const panel *p)
     put_text(p, END + 8, bottom + 32, "start", "#333", more);
 }
 
-/* ---- panels ----------------------------------------------------------------------------------- */
+/* ---- panels ------------------------------------------------------------------------------ */
 
 static double largest(const curves *c, int64_t line)
 {

@@ -1,9 +1,10 @@
 /* quality.c -- how good predictions were, where the targets are known
  *
- * Numbers: RMSE, MAE and R2 of every output (of quantiles: the share of rows below), by Welford's recurrence for the variance of the
- * labels, so that R2 does not cancel. Classes: the share of rows that were taken for another
- * class, and the mean of -log(probability of the right one), which is cut off at 1e-15. A label
- * that training did not have is a mistake, and has no place in the log loss. */
+ * Numbers: RMSE, MAE and R2 of every output (of quantiles: the share of rows below), by Welford's
+ * recurrence for the variance of the labels, so that R2 does not cancel. Classes: the share of rows
+ * that were taken for another class, and the mean of -log(probability of the right one), which is
+ * cut off at 1e-15. A label that training did not have is a mistake, and has no place in the log
+ * loss. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -86,7 +86,8 @@ function(fenchel_c_test kind file)
     set(target ${target} PARENT_SCOPE)
 endfunction()
 
-# Every __wrap_NAME that the file or failing_memory.h defines takes the place of NAME in what is linked.
+# Every __wrap_NAME that the file or failing_memory.h defines takes the place of NAME in what is
+# linked.
 function(fenchel_wrap target file)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} text)

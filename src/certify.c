@@ -142,8 +142,9 @@ double fenp_claim_stationarity(const fenp_claim *c, const double *u)
 
 /* Where y is constant to rounding, or met to rounding, both numbers are rounding errors: then
  * 1e7 times the loss of an error in the last digits. That changes the unit of the gap, never D:
- * P - D bounds what is lost, and "optimal" says that it is ten such losses at most. All go with the scale of y: rescaling
- * changes no verdict. The objective of a parameter that earns is negative, and its null is 0. */
+ * P - D bounds what is lost, and "optimal" says that it is ten such losses at most. All go with the
+ * scale of y: rescaling changes no verdict. The objective of a parameter that earns is negative,
+ * and its null is 0. */
 double fenp_gap_unit(const fen_certificate *of, double digits)
 {
     const double null = of->null < INFINITY ? of->null : 0.0;

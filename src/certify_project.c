@@ -16,9 +16,9 @@
  * Special cases: an intercept alone that cannot be had this way (all u_i at ends) is had by a
  *   common shift inside the boxes (certify_feasible.c). Columns that want a u_i of exactly 0 (the
  *   indicator of one row) get it: where nothing else helps, u_i that are but rounding errors of
- *   others become 0, and likewise the ends of their boxes. More columns than rows: projected away from what they span
- *   (certify_span.c), then from the columns that are off most.
- *   No columns: u is cut into its boxes.
+ *   others become 0, and likewise the ends of their boxes. More columns than rows: projected away
+ *   from what they span (certify_span.c), then from the columns that are off most. No columns: u is
+ *   cut into its boxes.
  * Accuracy: u counts as orthogonal to x_j only if |x_j'u| <= 2^-53 sum_i |x_ij u_i|: then
  *   x_ij that differ from those of the file by no more than the rounding error of a double make
  *   it 0 exactly. Ones are not rounded; there weights w_i that are off by as little do that, and

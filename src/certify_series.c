@@ -6,15 +6,16 @@
  *
  * and for all degrees above d together, with t_i = sum_j x_ij^q and A_m = sum_i |a_i| t_i^(m/q),
  *
- *     0 <= T - T_d <= sum_{m > d} c_m A_m^q,   |om_i - om_i,d| <= sum_{m > d} c_m t_i^(m/q) A_m^(q-1).
+ *     0 <= T - T_d <= sum_{m > d} c_m A_m^q,
+ *     |om_i - om_i,d| <= sum_{m > d} c_m t_i^(m/q) A_m^(q-1).
  *
  * Proof: (c_m m!/k!)^(1/q) x_i^k, |k| = m, is a vector of l^q norm (c_m t_i^m)^(1/q). The triangle
  * inequality in l^q bounds |Phi_m'a|_q by c_m^(1/q) A_m; Hoelder's gives the second line.
  * Method: the features of a degree are a tree (certify_tree.c). Degrees are added until the rest is
  *   small beside T and in every score. Columns are divided by about the largest t_i^(1/q), and
  *   c_m is multiplied accordingly: nothing overflows that has a finite sum.
- * Special cases: t = 0 in all rows: degree 0 is all there is. Coefficients that are no doubles before
- *   the rest is known: it is infinite.
+ * Special cases: t = 0 in all rows: degree 0 is all there is. Coefficients that are no doubles
+ *   before the rest is known: it is infinite.
  * Accuracy: the errors have the rest and the rounding of the sums. Each term of s_k is off by at
  *   most e of itself, so that the computed features Phi_m'a are off by d = e c_m^(1/q) A_m in l^q
  *   (triangle inequality), and with N = |Phi_m'a|_q as computed

@@ -3,11 +3,12 @@
  * Square loss: the first direct solver of the registry that accepts the problem; for powers
  * other than 2 the eigendecomposition of a small kernel matrix, of a larger one a Krylov
  * space, with the eigendecomposition (or, where that does not fit, Cholesky) to the rescue.
- * Penalty lp: lp-newton for every loss. Other losses: the first iterative solver that accepts the loss and fits into memory
- * (Newton's method in the weights of smooth linear models, blocks of the dual where the conjugate
- * is in pieces, Newton's method for the logistic loss); they solve one output at a time at
- * power 2 (solver/descend.h). Blocks before Newton: a huber loss whose corner is tiny beside the
- * residuals, 1.35 beside prices, is all corners, and Newton's steps are as small. */
+ * Penalty lp: lp-newton for every loss. Other losses: the first iterative solver that accepts the
+ * loss and fits into memory (Newton's method in the weights of smooth linear models, blocks of the
+ * dual where the conjugate is in pieces, Newton's method for the logistic loss); they solve one
+ * output at a time at power 2 (solver/descend.h). Blocks before Newton: a huber loss whose corner
+ * is tiny beside the residuals, 1.35 beside prices, is all corners, and Newton's steps are as
+ * small. */
 #include <string.h>
 
 #include "base/arena.h"

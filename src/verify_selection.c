@@ -1,7 +1,8 @@
 /* verify_selection.c -- are gamma, lambda and power the choice of the table that a model stores?
  *
  * The best line, or one that is as good but for rounding errors and has the larger lambda, or
- * another gamma or power (fenp_best_score); by the rule of one standard error the first line that is so near. */
+ * another gamma or power (fenp_best_score); by the rule of one standard error the first line that
+ * is so near. */
 #include <float.h>
 #include <math.h>
 #include <string.h>

@@ -26,7 +26,8 @@ struct fenp_option {
 };
 
 extern const fenp_option_type fenp_text_type, fenp_choice_type, fenp_loss_type, fenp_penalty_type,
-    fenp_int32_type, fenp_int64_type, fenp_seed_type, fenp_real_type, fenp_values_type, fenp_bytes_type,
+    fenp_int32_type, fenp_int64_type, fenp_seed_type, fenp_real_type, fenp_values_type,
+    fenp_bytes_type,
     fenp_on_type,                /* a switch                                            */
     fenp_off_type;               /* a switch named by what it clears: --no-bias         */
 

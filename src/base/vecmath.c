@@ -4,8 +4,8 @@
  *
  * Method: with AVX-512 eight lanes by hand (below), else SLEEF's 1 ulp exponential, 4 lanes
  *   with AVX2 or 2 with SSE2, or libm. The widest one that the processor has is asked for
- *   at each call; there is no state. The last few elements go through the same vector code in a padded
- *   register, so a result never depends on where in the array its argument stands.
+ *   at each call; there is no state. The last few elements go through the same vector code in a
+ *   padded register, so a result never depends on where in the array its argument stands.
  * Special cases: exp(0) = 1 exactly; a v[i] below -745.2 gives 0; NaN stays NaN.
  * Accuracy: 1.01 ulp beyond the rounding of a v[i].
  * Cost: about 0.5 ns per element with AVX-512, 1.4 ns with AVX2, at 3 GHz.

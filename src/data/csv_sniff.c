@@ -287,7 +287,7 @@ static int has_header(const fenp_csv_layout *layout, const sample *s)
     return names > 0 && alike == 0;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------- */
 
 fen_status fenp_csv_fault_error(const char *file, int64_t line, int64_t column,
                                 fenp_csv_fault fault, fen_error *err)
@@ -353,7 +353,7 @@ static fen_status name_columns(fenp_csv_layout *layout, const sample *s, fen_err
     return status;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------- */
 
 static fen_status lay_out(const char *text, const sample *s, fenp_csv_layout *layout,
                           fen_error *err)

@@ -2,8 +2,8 @@
  *
  * Order does not matter, further columns are ignored, and idle inputs may be missing. A sparse
  * file says nothing of columns beyond its largest index, or below its smallest: there, every
- * absent "x7" is a column of zeros. Cost: one comparison per column while the orders agree or the numbers of
- * a sparse file tell the place, a binary search where they do not.
+ * absent "x7" is a column of zeros. Cost: one comparison per column while the orders agree or the
+ * numbers of a sparse file tell the place, a binary search where they do not.
  */
 #include <math.h>
 #include <stdio.h>

@@ -12,7 +12,8 @@
  *
  * Weights enter as written: weight 2 equals the row twice. A column is constant if its
  * standard deviation is at most 1e-12 of its largest value; text, if it has one level and
- * no gap. Where constants are kept (prepare.h), numbers other than 0 keep their scale. Rows come in any number of blocks. Memory: that of the distinct texts.
+ * no gap. Where constants are kept (prepare.h), numbers other than 0 keep their scale. Rows come in
+ * any number of blocks. Memory: that of the distinct texts.
  */
 #include <math.h>
 #include <stdlib.h>

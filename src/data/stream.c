@@ -93,7 +93,7 @@ static fen_status format_to_write(const char *path, const char *asked, const fen
     return FEN_OK;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------- */
 
 fen_status fen_stream_open(const char *path, const fen_options *o, fen_stream **out, fen_error *err)
 {
@@ -172,7 +172,7 @@ fen_status fen_table_read(const char *path, const fen_options *o, const fen_host
     return status;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------- */
 
 typedef struct output {
     const fen_format *format;
@@ -211,7 +211,7 @@ fen_status fen_table_write(const fen_table *table, const char *path, const char 
     return output_close(&out, status, err);
 }
 
-/* ---- converting ---------------------------------------------------------------------------------- */
+/* ---- converting -------------------------------------------------------------------------- */
 
 static int is_regular(const char *path)
 {

@@ -2,8 +2,8 @@
  *
  *     k(x, z) ~ phi(x).phi(z),   phi(x) = sqrt(2/D) (cos(omega_j.x), sin(omega_j.x)), j < D/2
  *
- * with frequencies omega drawn from the kernel's spectral law (fen_kernel.spectral_degrees). The mean
- * over the draws is the kernel exactly; the error of one draw falls as 1/sqrt(D). D counts
+ * with frequencies omega drawn from the kernel's spectral law (fen_kernel.spectral_degrees). The
+ * mean over the draws is the kernel exactly; the error of one draw falls as 1/sqrt(D). D counts
  * columns: a cosine and a sine are two. phi(x).phi(x) = 1 exactly. */
 #ifndef FENP_FOURIER_H
 #define FENP_FOURIER_H

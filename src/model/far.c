@@ -8,8 +8,8 @@
  *   errors are bounded by the sizes of its terms. Where that is too much work, or not to be
  *   trusted either, there is doubt, unless S has grown by no more than USUAL.
  * Special cases: series that end have all their features, and no row is far.
- * Accuracy: TRUST of the larger of |f(x)| and a mean of |f|, or USUAL prediction_errors, or there is
- *   doubt. */
+ * Accuracy: TRUST of the larger of |f(x)| and a mean of |f|, or USUAL prediction_errors, or there
+ *   is doubt. */
 #include <float.h>
 #include <math.h>
 #include "model/lp.h"

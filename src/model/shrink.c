@@ -4,7 +4,8 @@
  * of such files are zeros, and verify learns the whole preparation anew. An input stays or goes
  * with all of its features, and one that has features always stays. Groups stay or go as a whole,
  * where --penalty alone says what they are, so that verify can make them anew; those of a file or
- * with weights of their own all stay. Without a penalty all features stay, inputs without any go. */
+ * with weights of their own all stay. Without a penalty all features stay, inputs without any
+ * go. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"

@@ -5,8 +5,8 @@
  * Method: multisets i1 <= i2 <= ... stand for their orders; the last member runs over all rows at
  *   once. Threads share the first member, whose sums are added in order.
  * Special cases: coefficients of 0 take no part.
- * Accuracy: kernel values in double, sums in long double. Terms cancel: the sum of their sizes tells
- *   what rounding may make of it.
+ * Accuracy: kernel values in double, sums in long double. Terms cancel: the sum of their sizes
+ *   tells what rounding may make of it.
  * Cost: C(kept + q - 2, q - 1) kernel values and p times as many multiplications, for each row. */
 #include <math.h>
 #include <stdlib.h>

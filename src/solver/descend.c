@@ -1,8 +1,9 @@
 /* descend.c -- one output by an iterative solver
  *
  * Power 2, and penalty lp, whose solver knows its power: sweeps until the solver's account of the
- * relative gap is small enough or no longer improves. Other powers and free parameters are roots over such solves (descend_power.c,
- * descend_price.c), each of which starts from the dual vector of the one before.
+ * relative gap is small enough or no longer improves. Other powers and free parameters are roots
+ * over such solves (descend_power.c, descend_price.c), each of which starts from the dual vector of
+ * the one before.
  * Special cases: limits and cancellation end a sweep; the iterate with the least objective
  * stays (the dual value rises with every sweep, the objective need not fall).
  * Cost: sweeps, and a few passes over the rows. */

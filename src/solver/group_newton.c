@@ -52,7 +52,7 @@ static double inner(int64_t m, const double *x, const double *y)
     return sum;
 }
 
-/* ---- the step --------------------------------------------------------------------------------- */
+/* ---- the step ---------------------------------------------------------------------------- */
 
 /* Who takes part, and the slopes there. */
 static void gather(fenp_group_newton *w)
@@ -127,7 +127,7 @@ static fen_status aim(fenp_group_newton *w, int *found, fen_error *err)
     return status;
 }
 
-/* ---- how far ---------------------------------------------------------------------------------- */
+/* ---- how far ----------------------------------------------------------------------------- */
 
 static void multiply(fenp_group_newton *w)
 {

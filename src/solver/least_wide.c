@@ -78,7 +78,7 @@ static void close(fenp_broad *s)
         free(s->pivot);
 }
 
-/* ---- products with columns -------------------------------------------------------------------- */
+/* ---- products with columns --------------------------------------------------------------- */
 
 /* sqrt(w) (x - mean)/unit of column c, entries step apart. */
 static void column(const fenp_broad *s, int64_t c, double unit, double *out, int64_t step)
@@ -158,7 +158,7 @@ static void subtract_scores(fenp_broad *s, int64_t t, double sign)
     for (int64_t i = 0; i < s->m; i++) r[i] -= sign * rows->root[i] * (sum[i] + constant);
 }
 
-/* ---- folds ------------------------------------------------------------------------------------ */
+/* ---- folds ------------------------------------------------------------------------------- */
 
 /* QR of rows x size in stack, by panels, to be stopped between them. */
 static fen_status factor_stack(fenp_broad *s, int64_t rows, int64_t size, const fenp_task *task,
@@ -240,7 +240,7 @@ static fen_status by_folds(fenp_broad *s, fenp_least_squares *facts, int *done,
     return FEN_OK;
 }
 
-/* ---- solutions ---------------------------------------------------------------------------------- */
+/* ---- solutions --------------------------------------------------------------------------- */
 
 /* step = B'v/largest, the change of beta, of the residual: v = U (R'R)^-1 U' residual. */
 static void solve_residual(fenp_broad *s)
@@ -304,7 +304,7 @@ static fen_status find_beta(fenp_broad *s, double *beta, const fenp_task *task, 
     return FEN_OK;
 }
 
-/* ---- aliased columns ------------------------------------------------------------------------------ */
+/* ---- aliased columns --------------------------------------------------------------------- */
 
 /* The parts of count columns in fresh that found orthonormal ones in stack leave, twice over. */
 static void free_of(const fenp_broad *s, int64_t found, int64_t count, double *columns)
@@ -358,7 +358,7 @@ static fen_status mark_aliased(fenp_broad *s, int64_t *aliased, const fenp_task 
     return status;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------- */
 
 static void put_residuals(const fenp_broad *s, double *u)
 {

@@ -18,7 +18,7 @@
 
 enum { MOST_EIGEN = 2000 }; /* rows: nothing stops LAPACK meanwhile */
 
-/* ---- BB' --------------------------------------------------------------------------------------- */
+/* ---- BB' --------------------------------------------------------------------------------- */
 
 /* Do the pairs of entries in the same column take less time than dense products? */
 static int has_few_pairs(const fenp_broad *s)

@@ -1,6 +1,6 @@
 /* newton.c -- smooth losses: Newton's method in function space, one weighted ridge a step
  *
- *     P = sum w_i v_i(t_i) + lambda c'Kc,   t = Kc + b,   s_i = w_i v_i'(t_i),  d_i = w_i v_i''(t_i)
+ *     P = sum w_i v_i(t_i) + lambda c'Kc,  t = Kc + b,  s_i = w_i v_i'(t_i),  d_i = w_i v_i''(t_i)
  *     optimal:     2 lambda c = -s  and, with a bias, sum c = 0
  *     linearised:  2 lambda dc + D (K dc + db) = 2 lambda r,   r = -s/(2 lambda) - c
  *

@@ -1,6 +1,6 @@
 /* newton_linear.c -- smooth losses in the weights of a linear model, when p < n
  *
- *     P = sum w_i v_i(t_i) + lambda |a|^2,   t = X a + b,   s_i = w_i v_i'(t_i),  d_i = w_i v_i''(t_i)
+ *     P = sum w_i v_i(t_i) + lambda |a|^2,  t = Xa + b,  s_i = w_i v_i'(t_i),  d_i = w_i v_i''(t_i)
  *     gradient:  g = X's + 2 lambda a   and, with a bias, sum s
  *     step:      (Z'Z + 2 lambda I) da = m sum s - g,   db = -m'da - sum s / sum d
  *     m = X'd / sum d,   Z = D^1/2 (X - 1 m');  without bias m = 0 and db = 0

@@ -1,4 +1,4 @@
-/* test_columns_faults.c -- every allocation on the way from a table to columns and groups fails once
+/* test_columns_faults.c -- every allocation on the way from a table to columns and groups fails
  *
  * As in test_faults.c: run k has no memory for its k-th allocation, which gives FEN_MEMORY (FEN_IO
  * where a file is read) and a sentence, or is survived with the same result; nothing stays

@@ -1,8 +1,8 @@
 /* test_svm_faults.c -- every allocation fails once while LIBSVM's files are read, machines are
  * trained, models saved, loaded and used
  *
- * Law: a fault gives FEN_MEMORY or FEN_IO and a sentence, or is survived with the same answers; nothing
- * stays allocated. */
+ * Law: a fault gives FEN_MEMORY or FEN_IO and a sentence, or is survived with the same answers;
+ * nothing stays allocated. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -52,7 +52,8 @@ static inline void release(fitted *f)
 
 /* ---- the judge --------------------------------------------------------------------------- */
 
-static inline long double slope_at(const fenp_interior *q, int64_t j, const double *u, long double *size)
+static inline long double slope_at(const fenp_interior *q, int64_t j, const double *u,
+                                   long double *size)
 {
     long double sum = 0.0L;
     *size = 0.0L;
@@ -215,8 +216,9 @@ static inline made *make(const fen_loss *loss, kind which, int64_t n, int64_t k,
     return m;
 }
 
-static inline fenp_interior one_column(const char *loss, int64_t n, const double *x, const double *par,
-                                const double *y, const double *w, const double *l)
+static inline fenp_interior one_column(const char *loss, int64_t n, const double *x,
+                                       const double *par, const double *y, const double *w,
+                                       const double *l)
 {
     static const int64_t start[2] = { 0, 1 };
     static const double none = 0.0;

@@ -14,7 +14,10 @@
 #include "base/registry.h"
 #include "solver/solver.h"
 
-static inline double uniform(uint64_t stream, int64_t k) { return fenp_uniform(17, stream, (uint64_t)k); }
+static inline double uniform(uint64_t stream, int64_t k)
+{
+    return fenp_uniform(17, stream, (uint64_t)k);
+}
 
 static inline double *doubles(int64_t count)
 {

@@ -50,7 +50,8 @@ static const some_kind some_kinds[] = {
     { "tensor-exponential", 2, 0, 1, 0, NUMBERS, "eps", "lp-pivots", "lp:6/5" },
 };
 enum { SOME_LASSO = 10, SOME_ELASTIC, SOME_GROUP, SOME_JOINT, SOME_LEAST, SOME_KERNEL_LASSO };
-enum { SOME_FEATURES = 17, SOME_LP, SOME_LP_LINEAR, SOME_LP_POLYNOMIAL, SOME_LP_EXPONENTIAL, SOME_LP_PIVOTS };
+enum { SOME_FEATURES = 17, SOME_LP, SOME_LP_LINEAR, SOME_LP_POLYNOMIAL, SOME_LP_EXPONENTIAL,
+       SOME_LP_PIVOTS };
 enum { SOME_KINDS = sizeof some_kinds / sizeof *some_kinds, SOME_TWO = 5, SOME_PAIRS = 7 };
 
 /* age (with gaps), size, colour (text), zone (constant): age, age is missing, size,

@@ -413,7 +413,7 @@ static void test_long_cell(void **state)
     free(text);
 }
 
-/* ---- blocks do not matter ----------------------------------------------------------------------- */
+/* ---- blocks do not matter ---------------------------------------------------------------- */
 static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15;

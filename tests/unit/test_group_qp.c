@@ -178,7 +178,7 @@ static void assert_optimal(problem *p, const char *what, double l)
     if (!(found <= 1e-12)) fail_msg("%s, l = %g: violation %g of the scale", what, l, found);
 }
 
-/* ---- optimality ------------------------------------------------------------------------------- */
+/* ---- optimality -------------------------------------------------------------------------- */
 
 static void many_problems_are_solved(void **state)
 {
@@ -228,7 +228,7 @@ static void violations_are_the_definition(void **state)
     release(&p);
 }
 
-/* ---- closed forms ----------------------------------------------------------------------------- */
+/* ---- closed forms ------------------------------------------------------------------------ */
 
 /* H diagonal, groups of one: soft thresholds. */
 static void diagonals_are_thresholds(void **state)
@@ -312,7 +312,7 @@ static void huge_penalties_leave_nothing(void **state)
     release(&p);
 }
 
-/* ---- where from, and how it is scaled --------------------------------------------------------- */
+/* ---- where from, and how it is scaled ---------------------------------------------------- */
 
 static void warm_and_cold_starts_agree(void **state)
 {
@@ -360,7 +360,7 @@ static void scales_do_not_matter(void **state)
     release(&p), release(&q);
 }
 
-/* ---- singular problems ------------------------------------------------------------------------ */
+/* ---- singular problems ------------------------------------------------------------------- */
 
 /* Every column twice, in groups that are twins; then columns of zeros. */
 static void twins_and_zeros(void **state)
@@ -418,7 +418,7 @@ static void tolerance_zero_ends(void **state)
     release(&p);
 }
 
-/* ---- ends ------------------------------------------------------------------------------------- */
+/* ---- ends -------------------------------------------------------------------------------- */
 
 /* A deadline that is past: g still belongs to b. */
 static void ends_leave_things_in_order(void **state)

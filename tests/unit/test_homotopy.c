@@ -159,7 +159,7 @@ static void walk_to(path *s, const problem *q, double least)
 
 static void check(const problem *q) { walk_to(&(path){ 0 }, q, 0.0); }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/* ---- tests ------------------------------------------------------------------------------- */
 
 static void test_plain(void **state)
 {

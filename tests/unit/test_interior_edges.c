@@ -1,4 +1,4 @@
-/* test_interior_edges.c -- the interior point method where problems are odd, and when it ends early */
+/* test_interior_edges.c -- the interior point method where problems are odd or it ends early */
 #include "support/interior_tests.h"
 
 /* ---- edges ------------------------------------------------------------------------------- */

@@ -135,7 +135,7 @@ static int64_t brute(const system_t *s, const double *dense, int64_t t, double *
     return rank;
 }
 
-/* ---- what holds of every answer --------------------------------------------------------------- */
+/* ---- what holds of every answer ---------------------------------------------------------- */
 
 typedef struct answer {
     double beta[2 * MOST_COLUMNS], b[2], u[2 * MOST_ROWS];
@@ -199,7 +199,7 @@ static void assert_brute(const system_t *s, const double *dense, int64_t targets
     assert_int_equal(aliased, s->x.p - found.facts.rank);
 }
 
-/* ---- cases -------------------------------------------------------------------------------------- */
+/* ---- cases ------------------------------------------------------------------------------- */
 
 static void test_shapes(void **unused)
 {

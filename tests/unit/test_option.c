@@ -13,10 +13,10 @@
 static const struct { const char *name; size_t offset, size; } fields[] = {
     FIELD(format), FIELD(missing), FIELD(text), FIELD(target), FIELD(weights), FIELD(task),
     FIELD(index_base), FIELD(loss), FIELD(nu), FIELD(multiclass), FIELD(class_weights),
-    FIELD(probability), FIELD(kernel), FIELD(penalty),
-    FIELD(feature_weights), FIELD(nonnegative), FIELD(gamma), FIELD(degree), FIELD(coef0), FIELD(lambda),
-    FIELD(power), FIELD(smoothness), FIELD(as), FIELD(bias), FIELD(scale), FIELD(select), FIELD(engine), FIELD(route), FIELD(approx),
-    FIELD(over), FIELD(tolerance),
+    FIELD(probability), FIELD(kernel), FIELD(penalty), FIELD(feature_weights), FIELD(nonnegative),
+    FIELD(gamma), FIELD(degree), FIELD(coef0), FIELD(lambda), FIELD(power), FIELD(smoothness),
+    FIELD(as), FIELD(bias), FIELD(scale), FIELD(select), FIELD(engine), FIELD(route),
+    FIELD(approx), FIELD(over), FIELD(tolerance),
     FIELD(seed), FIELD(threads), FIELD(memory_limit_bytes), FIELD(time_limit_seconds),
     FIELD(scores), FIELD(features), FIELD(rows), FIELD(noise),
 };

@@ -198,7 +198,7 @@ static void balanced_weights(void **state)
     end(&m);
 }
 
-/* ---- what is refused -------------------------------------------------------------------------- */
+/* ---- what is refused --------------------------------------------------------------------- */
 
 static void refuses(const char *text, const fen_options *o, fen_status wanted, const char *part)
 {
@@ -264,7 +264,7 @@ static void a_price_chooses_the_loss(void **state)
     end(&m);
 }
 
-/* ---- decisions ---------------------------------------------------------------------------------- */
+/* ---- decisions --------------------------------------------------------------------------- */
 
 static void decisions(void **state)
 {

@@ -1,7 +1,7 @@
 /* test_pivots.c -- products of rows: sums over all of them, pivots, the low-rank route
  *
- *   brute force over all n^q tuples, a span that holds all points, the same pivots for any number of
- *   threads, equal rows, rows of zeros, one row, predictions, a rank that fits into the room
+ *   brute force over all n^q tuples, a span that holds all points, the same pivots for any number
+ *   of threads, equal rows, rows of zeros, one row, predictions, a rank that fits into the room
  */
 #include <math.h>
 #include <omp.h>

@@ -113,7 +113,7 @@ static void values_at_the_ends(void **state)
     assert_true(fabs(fenp_platt_value(sigmoid, 2) + fenp_platt_value(sigmoid, -2) - 1) < 1e-15);
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------ */
+/* ---- pairs ------------------------------------------------------------------------------- */
 
 /* Pairs that come from a law give it back. */
 static void a_law_comes_back(void **state)

@@ -214,7 +214,7 @@ static void blocks_of_nothing(void **state)
     file_is_table("holes.csv", &o, 4);
 }
 
-/* ---- numbers of all sizes --------------------------------------------------------------------- */
+/* ---- numbers of all sizes ---------------------------------------------------------------- */
 static fen_table *large_table(int64_t n, int64_t d, double (*cell)(int64_t i, int64_t j))
 {
     fen_table *table = NULL;
@@ -235,7 +235,8 @@ static double any_size(int64_t i, int64_t j)
     return offset[j] + unit[j] * normal(i, (int)j);
 }
 
-/* Against two passes in long double from the first value on; a mean is known to some eps of the deviation. */
+/* Against two passes in long double from the first value on; a mean is known to some eps of the
+ * deviation. */
 static void numbers_of_all_sizes(void **state)
 {
     (void)state;
@@ -309,7 +310,7 @@ static void threads_do_not_matter(void **state)
     fenp_source_close(source);
 }
 
-/* ---- a part of the rows ------------------------------------------------------------------------- */
+/* ---- a part of the rows ------------------------------------------------------------------ */
 /* Every row of part is one of whole, in its order; their numbers to row. */
 static void find_rows(const fenp_sample *part, const fenp_sample *whole, int64_t *row)
 {

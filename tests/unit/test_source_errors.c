@@ -2,7 +2,7 @@
  * are not to be had, and preparations that are held against each other */
 #include "support/source_files.h"
 
-/* ---- errors ---------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------ */
 static void source_refused(const char *name, const fen_options *o, fen_status status, const char *a,
                            const char *b)
 {
@@ -124,7 +124,7 @@ static void block_of_nothing(void **state)
     forget(&l);
 }
 
-/* ---- sources ------------------------------------------------------------------------------------------ */
+/* ---- sources ----------------------------------------------------------------------------- */
 static void cannot_open(const char *path, const char *a, const char *b)
 {
     fen_options o = options();
@@ -190,7 +190,7 @@ static void can_be_stopped(void **state)
     fenp_source_close(source);
 }
 
-/* ---- comparing preparations -------------------------------------------------------------------------------- */
+/* ---- comparing preparations -------------------------------------------------------------- */
 static void agreement(void **state)
 {
     (void)state;

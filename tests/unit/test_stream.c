@@ -124,7 +124,7 @@ static void is_refused(const char *path, fen_status status, const char *part)
     assert_null(table);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------- */
 static void test_gzip(void **state)
 {
     (void)state;
@@ -250,7 +250,7 @@ static void test_formats(void **state)
                         "\"parquet\" is not a file format; known are csv, svmlight, npy");
 }
 
-/* ---- writing ----------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------- */
 static void test_sink(void **state)
 {
     (void)state;
@@ -372,7 +372,7 @@ static void test_write(void **state)
     fen_table_free(t);
 }
 
-/* ---- converting ----------------------------------------------------------------------------------- */
+/* ---- converting -------------------------------------------------------------------------- */
 static void test_convert(void **state)
 {
     (void)state;
