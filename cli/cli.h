@@ -131,4 +131,6 @@ const char *seconds_text(double seconds, char out[32]);
 /* A data file was written: its size as JSON or in a line. columns 0: not known. */
 int     report_table(const request *r, int64_t rows, int64_t columns, const char *path);
 void    print_wrapped(FILE *out, const char *label, const char *text);
+/* rank.c: 0 .. count - 1 by size, the largest first; to be freed; NULL: out of memory. */
+int64_t *largest_first(int64_t count, double (*size)(const void *of, int64_t k), const void *of);
 #endif

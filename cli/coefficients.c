@@ -11,43 +11,42 @@
 
 enum { SHOWN = 20, ACROSS = 4 };
 
-typedef struct entry {
-    const json_t *json;
-    double size; /* largest on the prepared scale in any target */
-    size_t place;
-} entry;
-
 typedef struct listing {
-    entry *at;
-    size_t count; /* of those that are not 0 */
+    const json_t *all;
+    int64_t *order; /* of all of them */
+    size_t count;   /* of those that are not 0 */
     int64_t targets;
     int scaled, groups; /* columns that say something */
 } listing;
 
-static int by_size(const void *a, const void *b)
+static const json_t *entry(const listing *l, size_t rank)
 {
-    const entry *x = a, *y = b;
-    if (x->size != y->size) return x->size < y->size ? 1 : -1;
-    return (x->place > y->place) - (x->place < y->place);
+    return json_array_get(l->all, (size_t)l->order[rank]);
+}
+
+/* The largest on the prepared scale in any target. */
+static double size_of(const void *of, int64_t k)
+{
+    const listing *l = of;
+    const json_t *json = json_array_get(l->all, (size_t)k);
+    double size = 0;
+    for (int64_t t = 0; t < l->targets; t++)
+        size = fmax(size, fabs(json_at_target(json, "standardised", t)));
+    return size;
 }
 
 static listing list_coefficients(const json_t *model, int64_t targets)
 {
-    const json_t *all = json_object_get(model, "coefficients");
-    const size_t count = json_array_size(all);
-    listing l = { .at = calloc(count + 1, sizeof *l.at), .targets = targets };
-    for (size_t j = 0; l.at && j < count; j++) {
-        const json_t *json = json_array_get(all, j);
-        double size = 0;
-        for (int64_t t = 0; t < targets; t++) {
-            const double scaled = json_at_target(json, "standardised", t);
-            size = fmax(size, fabs(scaled));
-            l.scaled |= scaled != json_at_target(json, "value", t);
-        }
+    listing l = { .all = json_object_get(model, "coefficients"), .targets = targets };
+    const size_t all = json_array_size(l.all);
+    for (size_t j = 0; j < all; j++) {
+        const json_t *json = json_array_get(l.all, j);
+        for (int64_t t = 0; t < targets; t++)
+            l.scaled |= json_at_target(json, "standardised", t) != json_at_target(json, "value", t);
         l.groups |= json_object_get(json, "group") != NULL;
-        if (size > 0) l.at[l.count++] = (entry){ json, size, j };
+        l.count += size_of(&l, (int64_t)j) > 0;
     }
-    if (l.at) qsort(l.at, l.count, sizeof *l.at, by_size);
+    l.order = largest_first((int64_t)all, size_of, &l);
     return l;
 }
 
@@ -80,7 +79,7 @@ static const char *aliased_mark(const json_t *json)
 static int any_aliased(const listing *l, size_t shown)
 {
     size_t j = 0;
-    while (j < shown && !aliased_mark(l->at[j].json)[0]) j++;
+    while (j < shown && !aliased_mark(entry(l, j))[0]) j++;
     return j < shown;
 }
 
@@ -95,7 +94,7 @@ static void print_one(const listing *l, const json_t *model, size_t shown)
     if (l->scaled) printf(" %*s", NUMBER, range ? "over range" : "standardised");
     printf("%s\n", l->groups ? "  group" : "");
     for (size_t j = 0; j < shown; j++) {
-        const json_t *json = l->at[j].json;
+        const json_t *json = entry(l, j);
         print_name(json_text_at(json, "name"), NAME);
         printf(" %*.6g", NUMBER, json_at_target(json, "value", 0));
         if (l->scaled) printf(" %*.6g", NUMBER, json_at_target(json, "standardised", 0));
@@ -122,10 +121,11 @@ static void print_several(const listing *l, const json_t *model, size_t shown)
     }
     putchar('\n');
     for (size_t j = 0; j < shown; j++) {
-        print_name(json_text_at(l->at[j].json, "name"), SHORT_NAME);
+        const json_t *json = entry(l, j);
+        print_name(json_text_at(json, "name"), SHORT_NAME);
         for (int64_t t = 0; t < across; t++)
-            printf(" %*.4g", CELL, json_at_target(l->at[j].json, "value", t));
-        printf("%s\n", aliased_mark(l->at[j].json));
+            printf(" %*.4g", CELL, json_at_target(json, "value", t));
+        printf("%s\n", aliased_mark(json));
     }
     print_name("(intercept)", SHORT_NAME);
     for (int64_t t = 0; t < across; t++)
@@ -148,7 +148,7 @@ void report_coefficients(const json_t *model)
     const json_t *targets = json_object_get(model, "targets");
     listing l = list_coefficients(model, (int64_t)json_array_size(targets));
     const size_t shown = l.count < SHOWN ? l.count : SHOWN;
-    if (!l.at) return;
+    if (!l.order) return;
     if (l.targets == 1)
         print_one(&l, model, shown);
     else
@@ -157,5 +157,5 @@ void report_coefficients(const json_t *model)
         report("", "and %zu smaller ones: fenchel info MODEL --json has all", l.count - shown);
     if (l.targets == 1) report_sign(model);
     if (any_aliased(&l, shown)) report("", "* spanned by columns that stand before it in the file");
-    free(l.at);
+    free(l.order);
 }

@@ -13,18 +13,6 @@ enum { SHOWN = 20, NAME_MOST = 2048 };
 
 /* ---- which, and how large ---------------------------------------------------------------- */
 
-typedef struct entry {
-    double size;
-    int64_t place;
-} entry;
-
-static int by_size(const void *a, const void *b)
-{
-    const entry *x = a, *y = b;
-    if (x->size != y->size) return x->size < y->size ? 1 : -1;
-    return (x->place > y->place) - (x->place < y->place);
-}
-
 static double largest(const feature_list *l)
 {
     return l->count > 0 ? fabs(l->weight[l->order[0]]) : 0;
@@ -60,15 +48,10 @@ static void count_parts(feature_list *l)
     l->support = count_from(l, SUPPORT);
 }
 
-static int sort(feature_list *l)
+static double size_of(const void *of, int64_t k)
 {
-    entry *all = calloc((size_t)l->count + 1, sizeof *all);
-    if (!all) return 0;
-    for (int64_t k = 0; k < l->count; k++) all[k] = (entry){ fabs(l->weight[k]), k };
-    qsort(all, (size_t)l->count, sizeof *all, by_size);
-    for (int64_t k = 0; k < l->count; k++) l->order[k] = all[k].place;
-    free(all);
-    return 1;
+    const feature_list *l = of;
+    return fabs(l->weight[k]);
 }
 
 static double exponent_of(const json_t *json)
@@ -87,12 +70,12 @@ int features_read(const fen_model *model, const json_t *json, int64_t target, fe
     const size_t room = (size_t)out->count + 1;
     out->weight = calloc(room, sizeof *out->weight);
     out->coefficient = calloc(room, sizeof *out->coefficient);
-    out->order = calloc(room, sizeof *out->order);
-    if (!out->weight || !out->coefficient || !out->order)
+    if (!out->weight || !out->coefficient)
         return complain(EXIT_ROOM, "out of memory while listing the features");
     if (fen_model_implied_weights(model, target, out->weight, out->coefficient, &err))
         return fail(&err);
-    if (!sort(out)) return complain(EXIT_ROOM, "out of memory while listing the features");
+    out->order = largest_first(out->count, size_of, out);
+    if (!out->order) return complain(EXIT_ROOM, "out of memory while listing the features");
     count_parts(out);
     return EXIT_DONE;
 }

@@ -231,31 +231,11 @@ static double largest(const curves *c, int64_t line)
     return most;
 }
 
-typedef struct ranked {
-    double size;
-    int64_t line;
-} ranked;
-
-static int by_size(const void *a, const void *b)
+/* By the value at the end, where the names stand, then by the largest one. */
+static double rank_of(const void *of, int64_t line)
 {
-    const ranked *x = a, *y = b;
-    return x->size != y->size ? (x->size < y->size) - (x->size > y->size)
-                              : (x->line > y->line) - (x->line < y->line);
-}
-
-/* By the value at the end, where the names stand, then by the largest one. NULL: no memory. */
-static int64_t *rank_lines(const curves *c)
-{
-    const size_t count = (size_t)c->lines + 1;
-    ranked *of = calloc(count, sizeof *of);
-    int64_t *order = calloc(count, sizeof *order);
-    for (int64_t i = 0; of && i < c->lines; i++)
-        of[i] = (ranked){ fabs(c->y[(i + 1) * c->points - 1]) + 1e-3 * largest(c, i), i };
-    if (of) qsort(of, (size_t)c->lines, sizeof *of, by_size);
-    for (int64_t i = 0; of && order && i < c->lines; i++) order[i] = of[i].line;
-    if (!of) free(order);
-    free(of);
-    return of ? order : NULL;
+    const curves *c = of;
+    return fabs(c->y[(line + 1) * c->points - 1]) + 1e-3 * largest(c, line);
 }
 
 /* A little more than all values, 0 among them. */
@@ -274,7 +254,7 @@ static void find_ranges(panel *p)
 static void put_panel(const figure *f, int64_t i, FILE *out)
 {
     panel p = { .f = f, .c = &f->of[i], .out = out, .top = TOP + (double)i * PANEL };
-    p.order = rank_lines(p.c);
+    p.order = largest_first(p.c->lines, rank_of, p.c);
     if (!p.order) return;
     while (p.moving < p.c->lines && largest(p.c, p.order[p.moving]) > 0.0) p.moving++;
     find_ranges(&p);
@@ -304,7 +284,7 @@ static int right_margin(const figure *f)
     int most = LEAST_RIGHT;
     for (int64_t i = 0; i < f->count; i++) {
         const curves *c = &f->of[i];
-        int64_t *order = c->points > 0 ? rank_lines(c) : NULL;
+        int64_t *order = c->points > 0 ? largest_first(c->lines, rank_of, c) : NULL;
         for (int64_t k = 0; order && k < c->lines && k < MOST_NAMES; k++) {
             const int width = name_width(c->name[order[k]]) + 16;
             if (width > most) most = width;
