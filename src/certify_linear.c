@@ -10,7 +10,7 @@
  * each target.
  *
  * D <= least possible P <= P whoever computed beta and u; nothing here knows a solver. u is
- * made feasible first: orthogonal to the columns without a penalty (certify_project.c), then
+ * made feasible first: orthogonal to the columns without a penalty (certify_linear_dual.c), then
  * shrunk by the t in [0, 1] with the largest D(t u), where conjugates are infinite beyond a
  * bound (l1, groups) no further than ||x_g'u|| <= lambda a_g allows. Where that proves nothing,
  * x_j'u of the coefficients that are not 0 is first made what their penalty wants, if a QR of
@@ -28,190 +28,27 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "certify.h"
+#include "certify_linear.h"
 
-enum { ROUNDS = 10 }; /* columns that want x_j'u <= 0 are added to the constraints */
-
-/* All targets under one penalty: one, but for group:targets. */
-typedef struct claim {
-    const fen_model *m;
-    fenp_matrix x;
-    int64_t copies, n, p;
-    fenp_claim *one;         /* copies                                                       */
-    double *w, *f;           /* copies x n                                                   */
-    long double *u;          /* likewise: feasible                                           */
-    double *z;               /* likewise: u / w, inside the boxes                            */
-    double *beta, *g;        /* copies x p: coefficients, X'u                                */
-    double *pull;            /* groups: ||x_g'u||, of its positive part where beta >= 0      */
-    int64_t *columns;        /* p + 1 that u must be orthogonal to, and then others          */
-    double *left;            /* of them: |x_j'u|                                             */
-    double *wanted;          /* of all of them: x_j'u as it should be                        */
-    double *column;          /* n, work                                                      */
-    double remainder;        /* sum of |beta_j| times what was let pass in x_j'u, in columns */
-    double passed;           /* and in groups with a bound                                   */
-    double strongest, noise; /* largest ||x_g'u|| under a penalty, and its rounding   */
-    int feasible;            /* u is; else u = 0 is meant                                    */
-    int refined;             /* x_j'u follows from beta where beta_j is not 0                */
-    int lenient;             /* groups with a bound are let pass what columns without are    */
-    const double *dual;      /* copies x n: u as stored                                      */
-} claim;
-
-/* ---- groups ------------------------------------------------------------------------------ */
-
-/* 0: not penalised */
-static double weight_of(const fen_model *m, int64_t g)
-{
-    if (m->penalty->value(1.0, m->mix) == 0.0) return 0.0;
-    return m->groups.weight ? m->groups.weight[g] : 1.0;
-}
-
-static int64_t size_of(const fenp_groups *groups, int64_t g)
-{
-    return groups->start ? groups->start[g + 1] - groups->start[g] : 1;
-}
-
-static int64_t member_of(const fenp_groups *groups, int64_t g, int64_t k)
-{
-    return groups->start ? groups->member[groups->start[g] + k] : g;
-}
-
-/* Euclidean norm of the members of a group; positive: of what is above 0. */
-static double norm_of(const fenp_groups *groups, int64_t g, const double *values, int positive)
-{
-    long double sum = 0.0L;
-    for (int64_t k = 0; k < size_of(groups, g); k++) {
-        const double value = values[member_of(groups, g, k)];
-        if (!positive || value > 0.0) sum += (long double)value * value;
-    }
-    return (double)sqrtl(sum);
-}
+/* ---- P ----------------------------------------------------------------------------------- */
 
 /* sum_g a_g value(||beta_g||) */
-static double penalty_of(const claim *c)
+static double penalty_of(const fenp_joint *c)
 {
     const fen_model *m = c->m;
     long double sum = 0.0L;
     for (int64_t g = 0; g < m->groups.count; g++)
-        sum += (long double)weight_of(m, g) *
-               m->penalty->value(norm_of(&m->groups, g, c->beta, 0), m->mix);
+        sum += (long double)fenp_joint_weight(m, g) *
+               m->penalty->value(fenp_joint_norm(&m->groups, g, c->beta, 0), m->mix);
     return (double)sum;
 }
 
 /* Signs of coefficients. */
-static int is_allowed(const claim *c)
+static int is_allowed(const fenp_joint *c)
 {
     for (int64_t j = 0; c->m->nonnegative && j < c->copies * c->p; j++)
         if (c->beta[j] < 0.0) return 0;
     return 1;
-}
-
-/* ---- a feasible u ------------------------------------------------------------------------ */
-
-/* Coefficients without a penalty in copy k; where beta >= 0 those that are above 0. The bias
- * is column p. */
-static int64_t list_columns(const claim *c, int64_t k)
-{
-    const fenp_groups *groups = &c->m->groups;
-    int64_t count = 0;
-    for (int64_t g = 0; g < groups->count; g++) {
-        if (weight_of(c->m, g) != 0.0) continue;
-        for (int64_t i = 0; i < size_of(groups, g); i++) {
-            const int64_t j = member_of(groups, g, i) - k * c->p;
-            if (j < 0 || j >= c->p) continue;
-            if (!c->m->nonnegative || c->beta[k * c->p + j] > 0.0) c->columns[count++] = j;
-        }
-    }
-    if (c->m->bias) c->columns[count++] = c->p;
-    return count;
-}
-
-/* What rounding may make of x_j'u in copy k. */
-static fen_status rounding_of(const claim *c, int64_t k, int64_t j, double *out, fen_error *err)
-{
-    const fen_status status = fenp_matrix_column(&c->x, j, c->column, err);
-    *out = status == FEN_OK ? fenp_claim_rounding(c->u + k * c->n, c->column, c->n) : 0.0;
-    return status;
-}
-
-/* beta >= 0 without a penalty: columns of copy k that want x_j'u <= 0 and have more join the
- * list; count grows by them. They have beta_j = 0. */
-static fen_status add_columns(claim *c, int64_t k, int64_t *count, fen_error *err)
-{
-    const fenp_groups *groups = &c->m->groups;
-    const double *g = c->g + k * c->p;
-    fen_status status = FEN_OK;
-    for (int64_t at = 0; status == FEN_OK && at < groups->count; at++) {
-        const int64_t j = member_of(groups, at, 0) - k * c->p;
-        int above = j >= 0 && j < c->p && weight_of(c->m, at) == 0.0 && g[j] > 0.0 &&
-                    c->beta[k * c->p + j] == 0.0;
-        for (int64_t i = 0; above && i < *count; i++) above = c->columns[i] != j;
-        double rounding = 0.0;
-        if (above) status = rounding_of(c, k, j, &rounding, err);
-        if (above && g[j] > rounding) c->columns[(*count)++] = j;
-    }
-    return status;
-}
-
-/* What the penalty makes of x_j'u, beta_j not 0 in a group with a penalty; else 0. */
-static double slope_of(const claim *c, int64_t g, int64_t j)
-{
-    const fen_model *m = c->m;
-    const double weight = weight_of(m, g), beta = c->beta[j];
-    if (weight == 0.0 || beta == 0.0) return 0.0;
-    return m->lambda * weight *
-           (m->mix * (beta / norm_of(&m->groups, g, c->beta, 0)) + (1.0 - m->mix) * beta);
-}
-
-/* Those of copy k are wishes: columns from count on. Returns how many there are then. */
-static int64_t add_wishes(claim *c, int64_t k, int64_t count)
-{
-    const fenp_groups *groups = &c->m->groups;
-    for (int64_t j = 0; j < count; j++) c->wanted[j] = 0.0;
-    for (int64_t g = 0; c->refined && g < groups->count; g++)
-        for (int64_t i = 0; i < size_of(groups, g); i++) {
-            const int64_t at = member_of(groups, g, i), j = at - k * c->p;
-            const double slope = j >= 0 && j < c->p ? slope_of(c, g, at) : 0.0;
-            if (slope != 0.0) c->columns[count] = j, c->wanted[count++] = slope;
-        }
-    return count;
-}
-
-/* u and g = X'u of copy k. */
-static fen_status make_feasible(claim *c, int64_t k, fen_error *err)
-{
-    long double *u = c->u + k * c->n;
-    double *g = c->g + k * c->p;
-    const double *beta = c->beta + k * c->p;
-    int64_t count = list_columns(c, k), before = -1;
-    int within = 0;
-    fen_status status = FEN_OK;
-    for (int64_t i = 0; i < c->n; i++) u[i] = c->dual[k * c->n + i];
-    for (int round = 0; status == FEN_OK && round < ROUNDS && before < count; round++) {
-        const fenp_columns to = { c->columns, add_wishes(c, k, count), count,
-                                  c->refined ? c->wanted : NULL };
-        before = count;
-        status = fenp_claim_project(&c->one[k], &c->x, &to, u, c->left, &within, err);
-        if (status == FEN_OK) status = fenp_matrix_products(&c->x, u, g, err);
-        if (status == FEN_OK && c->m->nonnegative) status = add_columns(c, k, &count, err);
-    }
-    c->feasible &= within && before == count;
-    for (int64_t j = 0; j < count && c->feasible; j++)
-        c->remainder +=
-            c->left[j] *
-            fabs(c->columns[j] < c->p ? beta[c->columns[j]] : c->one[k].offset - c->one[k].shift);
-    return status;
-}
-
-/* z = u / w, once more inside its box: the division may have left it. */
-static void find_slopes(claim *c)
-{
-    for (int64_t k = 0; k < c->copies; k++)
-        for (int64_t i = 0; i < c->n; i++) {
-            double low, high, *z = &c->z[k * c->n + i];
-            const double w = c->w[k * c->n + i];
-            fenp_claim_box(&c->one[k], i, &low, &high);
-            *z = w > 0.0 ? fmin(fmax((double)(c->u[k * c->n + i] / w), low), high) : 0.0;
-        }
 }
 
 /* ---- D ----------------------------------------------------------------------------------- */
@@ -222,12 +59,12 @@ static int is_bounded(const fen_model *m) { return m->penalty->conj(2.0, 1.0, m-
 /* D(t u) for t within the bounds. */
 static double dual_value(const void *state, double t)
 {
-    const claim *c = state;
+    const fenp_joint *c = state;
     const fen_model *m = c->m;
     long double sum = -(long double)t * (c->remainder + c->passed);
     for (int64_t k = 0; k < c->copies; k++) sum += fenp_claim_minus_conjugates(&c->one[k], t);
     for (int64_t g = 0; !is_bounded(m) && g < m->groups.count; g++) {
-        const double weight = weight_of(m, g);
+        const double weight = fenp_joint_weight(m, g);
         if (weight > 0.0) sum -= m->penalty->conj(t * c->pull[g], m->lambda * weight, m->mix);
     }
     return (double)sum;
@@ -238,15 +75,15 @@ typedef struct slack {
     double noise, least;
 } slack;
 
-static fen_status find_slack(const claim *c, int64_t g, slack *out, fen_error *err)
+static fen_status find_slack(const fenp_joint *c, int64_t g, slack *out, fen_error *err)
 {
     const fenp_groups *groups = &c->m->groups;
     fen_status status = FEN_OK;
     long double noise = 0.0L, least = 0.0L;
-    for (int64_t i = 0; status == FEN_OK && i < size_of(groups, g); i++) {
-        const int64_t j = member_of(groups, g, i);
+    for (int64_t i = 0; status == FEN_OK && i < fenp_joint_size(groups, g); i++) {
+        const int64_t j = fenp_joint_member(groups, g, i);
         double rounding;
-        status = rounding_of(c, j / c->p, j % c->p, &rounding, err);
+        status = fenp_joint_rounding(c, j / c->p, j % c->p, &rounding, err);
         const double kept = c->m->nonnegative ? c->g[j] - rounding : fabs(c->g[j]) - rounding;
         noise += (long double)rounding * rounding;
         if (kept > 0.0) least += (long double)kept * kept;
@@ -256,13 +93,14 @@ static fen_status find_slack(const claim *c, int64_t g, slack *out, fen_error *e
 }
 
 /* ||x_g'u||; lenient: less what may be let pass where there is a bound and it is above. */
-static fen_status find_pulls(claim *c, fen_error *err)
+static fen_status find_pulls(fenp_joint *c, fen_error *err)
 {
     const fen_model *m = c->m;
     fen_status status = FEN_OK;
     c->noise = c->strongest = c->passed = 0.0;
     for (int64_t g = 0; status == FEN_OK && g < m->groups.count; g++) {
-        const double weight = weight_of(m, g), pull = norm_of(&m->groups, g, c->g, m->nonnegative);
+        const double weight = fenp_joint_weight(m, g),
+                     pull = fenp_joint_norm(&m->groups, g, c->g, m->nonnegative);
         const double bound = is_bounded(m) ? m->lambda * weight : INFINITY;
         slack of = { 0.0, 0.0 };
         c->pull[g] = pull;
@@ -271,18 +109,18 @@ static fen_status find_pulls(claim *c, fen_error *err)
         if (pull > c->strongest) c->strongest = pull, c->noise = of.noise;
         if (pull <= bound || !c->lenient) continue;
         c->pull[g] = fmin(fmax(bound, of.least), pull);
-        c->passed += (pull - c->pull[g]) * norm_of(&m->groups, g, c->beta, 0);
+        c->passed += (pull - c->pull[g]) * fenp_joint_norm(&m->groups, g, c->beta, 0);
     }
     return status;
 }
 
-static double best_dual(const claim *c)
+static double best_dual(const fenp_joint *c)
 {
     const fen_model *m = c->m;
     double most = 0.0; /* of ||x_g'u|| / (lambda a_g) */
     if (!c->feasible) return dual_value(c, 0.0);
     for (int64_t g = 0; is_bounded(m) && g < m->groups.count; g++) {
-        const double weight = weight_of(m, g);
+        const double weight = fenp_joint_weight(m, g);
         if (weight > 0.0) most = fmax(most, c->pull[g] / (m->lambda * weight));
     }
     return fenp_best_dual_value(dual_value, c, most, 1.0, is_bounded(m) ? 1.0 : 2.0);
@@ -292,21 +130,21 @@ static double best_dual(const claim *c)
 
 /* ||beta_g - prox(beta_g + step x_g'u)||: 0 exactly where x_g'u is a slope of the penalty at
  * beta_g, and continuous. */
-static double group_distance(const claim *c, int64_t g, double step)
+static double group_distance(const fenp_joint *c, int64_t g, double step)
 {
     const fen_model *m = c->m;
     const int positive = m->nonnegative;
     long double square = 0.0L, off = 0.0L;
-    for (int64_t k = 0; k < size_of(&m->groups, g); k++) {
-        const int64_t j = member_of(&m->groups, g, k);
+    for (int64_t k = 0; k < fenp_joint_size(&m->groups, g); k++) {
+        const int64_t j = fenp_joint_member(&m->groups, g, k);
         const long double moved = c->beta[j] + (long double)step * c->g[j];
         if (!positive || moved > 0.0L) square += moved * moved;
     }
-    const double norm = (double)sqrtl(square), weight = weight_of(m, g);
+    const double norm = (double)sqrtl(square), weight = fenp_joint_weight(m, g);
     const double kept =
         weight > 0.0 ? m->penalty->prox(norm, step * m->lambda * weight, m->mix) : norm;
-    for (int64_t k = 0; k < size_of(&m->groups, g); k++) {
-        const int64_t j = member_of(&m->groups, g, k);
+    for (int64_t k = 0; k < fenp_joint_size(&m->groups, g); k++) {
+        const int64_t j = fenp_joint_member(&m->groups, g, k);
         const long double moved = c->beta[j] + (long double)step * c->g[j];
         const long double there =
             norm > 0.0 && (!positive || moved > 0.0L) ? moved * (kept / norm) : 0.0L;
@@ -317,19 +155,19 @@ static double group_distance(const claim *c, int64_t g, double step)
 
 /* The largest of them over the largest ||beta_g||; the step makes the largest x_g'u as long, but
  * a hundred of its rounding errors no longer than 1e-7 of that: solvers know u to some. */
-static double mismatch(const claim *c)
+static double mismatch(const fenp_joint *c)
 {
     const fen_model *m = c->m;
     double largest = 0.0, worst = 0.0;
     for (int64_t g = 0; g < m->groups.count; g++)
-        largest = fmax(largest, norm_of(&m->groups, g, c->beta, 0));
+        largest = fmax(largest, fenp_joint_norm(&m->groups, g, c->beta, 0));
     const double unit = largest > 0.0 ? largest : 1.0, pull = fmax(c->strongest, 1e9 * c->noise);
     for (int64_t g = 0; pull > 0.0 && g < m->groups.count; g++)
         worst = fmax(worst, group_distance(c, g, unit / pull));
     return worst / unit;
 }
 
-static double stationarity(const claim *c)
+static double stationarity(const fenp_joint *c)
 {
     double worst = mismatch(c);
     for (int64_t k = 0; k < c->copies; k++)
@@ -339,7 +177,7 @@ static double stationarity(const claim *c)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-static fen_certificate judge(const claim *c)
+static fen_certificate judge(const fenp_joint *c)
 {
     const fen_model *m = c->m;
     fen_certificate out = { 0 };
@@ -360,7 +198,7 @@ static fen_certificate judge(const claim *c)
 }
 
 /* Of one target under the common penalty: its own losses, all else is theirs together. */
-static fen_certificate share_of(const claim *c, int64_t k, fen_certificate joint)
+static fen_certificate share_of(const fenp_joint *c, int64_t k, fen_certificate joint)
 {
     if (c->copies == 1) return joint;
     joint.mean_loss = fenp_claim_mean_loss(&c->one[k]);
@@ -378,7 +216,7 @@ double fenp_joint_null(const fen_model *m, const fen_certificate *of, int64_t t)
 
 /* ---- a whole model ----------------------------------------------------------------------- */
 
-static int open_claim(claim *c)
+static int open_claim(fenp_joint *c)
 {
     const int64_t rows = c->copies * c->n, coefs = c->copies * c->p;
     c->one = fenp_new(c->copies, sizeof *c->one);
@@ -397,7 +235,7 @@ static int open_claim(claim *c)
            c->left && c->wanted && c->column;
 }
 
-static void close_claim(claim *c)
+static void close_claim(fenp_joint *c)
 {
     free(c->one), free(c->w), free(c->f), free(c->u), free(c->z);
     free(c->beta), free(c->g), free(c->pull), free(c->columns), free(c->left), free(c->wanted);
@@ -405,7 +243,7 @@ static void close_claim(claim *c)
 }
 
 /* Coefficients of target t: weights, or terms where the columns are rows. */
-static void lay_out_coefficients(const claim *c, int64_t t, double *beta)
+static void lay_out_coefficients(const fenp_joint *c, int64_t t, double *beta)
 {
     const fen_model *m = c->m;
     const double *from = m->terms ? m->terms + t * m->kept : m->weights + t * c->p;
@@ -415,7 +253,7 @@ static void lay_out_coefficients(const claim *c, int64_t t, double *beta)
 }
 
 /* Targets first .. first + copies - 1: all but u. */
-static fen_status open_block(claim *c, int64_t first, fen_error *err)
+static fen_status open_block(fenp_joint *c, int64_t first, fen_error *err)
 {
     fen_status status = FEN_OK;
     c->dual = c->m->dual + first * c->n;
@@ -429,18 +267,15 @@ static fen_status open_block(claim *c, int64_t first, fen_error *err)
     return status;
 }
 
-static fen_status find_dual(claim *c, int refined, fen_error *err)
+static fen_status find_dual(fenp_joint *c, int refined, fen_error *err)
 {
-    fen_status status = FEN_OK;
-    c->feasible = 1, c->remainder = 0.0, c->refined = refined, c->lenient = 0;
-    for (int64_t k = 0; status == FEN_OK && k < c->copies; k++) status = make_feasible(c, k, err);
-    if (status == FEN_OK) status = find_pulls(c, err);
-    if (status == FEN_OK) find_slopes(c);
-    return status;
+    const fen_status status = fenp_joint_feasible(c, refined, err);
+    c->lenient = 0;
+    return status == FEN_OK ? find_pulls(c, err) : status;
 }
 
 /* Bounds as they are; with inputs to the last digit where nothing but that proves the optimum. */
-static fen_status judge_dual(claim *c, int refined, fen_certificate *out, fen_error *err)
+static fen_status judge_dual(fenp_joint *c, int refined, fen_certificate *out, fen_error *err)
 {
     fen_status status = find_dual(c, refined, err);
     if (status != FEN_OK) return status;
@@ -454,23 +289,13 @@ static fen_status judge_dual(claim *c, int refined, fen_certificate *out, fen_er
     return FEN_OK;
 }
 
-/* A QR factorisation of the columns with coefficients: none too many and not dear. */
-static int can_refine(claim *c)
-{
-    c->refined = 1;
-    for (int64_t k = 0; k < c->copies; k++) {
-        const double count = (double)add_wishes(c, k, list_columns(c, k)), n = (double)c->n;
-        if (count > n + 1.0 || count * count * n > 1e9) return 0;
-    }
-    return c->feasible;
-}
-
-static fen_status certify_block(claim *c, int64_t first, fen_certificate *out, fen_error *err)
+static fen_status certify_block(fenp_joint *c, int64_t first, fen_certificate *out, fen_error *err)
 {
     fen_certificate other;
     fen_status status = open_block(c, first, err);
     if (status == FEN_OK) status = judge_dual(c, 0, out, err);
-    if (status != FEN_OK || out->verdict == FEN_VERDICT_OPTIMAL || !can_refine(c)) return status;
+    if (status != FEN_OK || out->verdict == FEN_VERDICT_OPTIMAL || !fenp_joint_can_refine(c))
+        return status;
     status = judge_dual(c, 1, &other, err);
     if (status != FEN_OK || !(other.dual > out->dual)) return status;
     other.stationarity = out->stationarity; /* that of u as stored */
@@ -481,7 +306,7 @@ static fen_status certify_block(claim *c, int64_t first, fen_certificate *out, f
 fen_status fenp_certify_linear(const fen_model *m, const fenp_sample *sample, fen_certificate *out,
                                const fenp_task *task, fen_error *err)
 {
-    claim c = { .m = m, .x = fenp_matrix_of(m, sample, task), .copies = m->copies };
+    fenp_joint c = { .m = m, .x = fenp_matrix_of(m, sample, task), .copies = m->copies };
     c.n = c.x.n, c.p = c.x.p;
     fen_status status =
         open_claim(&c)
