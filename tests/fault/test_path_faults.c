@@ -1,24 +1,9 @@
 /* test_path_faults.c -- every allocation of paths and selections of linear models fails once
  *
- * As in test_faults.c: run k has no memory for its k-th allocation, which gives FEN_MEMORY and a
- * sentence, or is survived with the same text; nothing stays allocated. Jansson's allocations
- * are counted with them. */
-#include <errno.h>
+ * The law: support/one_fault.h. */
 #include <math.h>
 #include "support/text_table.h"
-#include "support/failing_memory.h"
-
-static struct {
-    int on, fired;
-    int64_t left;
-} fault;
-
-static int no_memory(void)
-{
-    if (!fault.on || --fault.left != 0) return 0;
-    errno = ENOMEM;
-    return fault.fired = 1;
-}
+#include "support/one_fault.h"
 
 typedef fen_status (*question)(const fen_table *, const fen_options *, const fen_host *, char **,
                                fen_error *);
@@ -45,20 +30,16 @@ static void survives(const scenario *of)
     char *reference, *json;
     fen_error err = { FEN_OK, "" };
     if (run(of, &reference, &err) != FEN_OK) fail_msg("undisturbed: %s", err.message);
-    for (int64_t k = 1;; k++) {
-        const int64_t before = memory_in_use;
+    int64_t k = 0;
+    do {
         err = (fen_error){ FEN_OK, "" };
-        fault.on = 1, fault.fired = 0, fault.left = k;
+        fault_begin(++k);
         const fen_status status = run(of, &json, &err);
         fault.on = 0;
         if (status == FEN_OK) assert_string_equal(json, reference);
-        if (status != FEN_OK && (status != FEN_MEMORY || !err.message[0]))
-            fail_msg("allocation %ld fails: status %d, %s", (long)k, (int)status, err.message);
         fen_text_free(json);
-        if (memory_in_use != before)
-            fail_msg("allocation %ld fails: %ld stay", (long)k, (long)(memory_in_use - before));
-        if (!fault.fired) break;
-    }
+        fault_end(status, 0, &err);
+    } while (fault.fired);
     fen_text_free(reference);
 }
 

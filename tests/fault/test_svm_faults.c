@@ -1,27 +1,13 @@
 /* test_svm_faults.c -- every allocation fails once while LIBSVM's files are read, machines are
  * trained, models saved, loaded and used
  *
- * Law: a fault gives FEN_MEMORY or FEN_IO and a sentence, or is survived with the same answers;
- * nothing stays allocated. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+ * The law: support/one_fault.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/types.h>
 #include <unistd.h>
-#include <cmocka.h>
-#include "support/failing_memory.h"
+#include "support/one_fault.h"
 #include "svm/parts.h"
-
-static struct {
-    int64_t left; /* allocations until one fails; 0: none does */
-    int fired;
-} now;
 
 int __wrap_fsync(int file);
 
@@ -29,14 +15,6 @@ int __wrap_fsync(int file) /* hundreds of models are saved here */
 {
     (void)file;
     return 0;
-}
-
-static int no_memory(void)
-{
-    if (now.left == 0 || --now.left != 0) return 0;
-    now.fired = 1;
-    errno = ENOMEM;
-    return 1;
 }
 
 /* ---- the scenarios --------------------------------------------------------------------- */
@@ -90,27 +68,16 @@ static void run_all(const fen_svm_options *o)
 {
     double expected[2 * ROWS] = { 0 }, found[2 * ROWS] = { 0 };
     fen_error err = { FEN_OK, "" };
-    now.left = 0;
     if (everything(o, expected, &err) != FEN_OK) fail_msg("%s", err.message);
-    int64_t faults = 0;
-    for (int64_t k = 1;; k++) {
+    int64_t k = 0;
+    do {
         err = (fen_error){ FEN_OK, "" };
-        now.left = k;
-        now.fired = 0;
-        memory_in_use = 0;
+        fault_begin(++k);
         const fen_status status = everything(o, found, &err);
-        now.left = 0;
-        assert_int_equal(memory_in_use, 0);
-        if (!now.fired) break;
-        faults++;
-        if (status == FEN_OK)
-            assert_memory_equal(found, expected, sizeof found);
-        else {
-            assert_true(status == FEN_MEMORY || status == FEN_IO); /* reading goes by libc too */
-            assert_true(err.message[0] != 0);
-        }
-    }
-    assert_true(faults > 50);
+        fault_end(status, 1, &err);
+        if (status == FEN_OK) assert_memory_equal(found, expected, sizeof found);
+    } while (fault.fired);
+    assert_true(k > 50);
 }
 
 static void test_types(void **state)
