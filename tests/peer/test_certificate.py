@@ -9,10 +9,10 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from losses import KEYS  # noqa: E402
 from peer import PeerTest, numpy, write_model  # noqa: E402
 
 ROWS = 36
-KEYS = ["primal", "dual", "gap", "relative_gap", "null", "mean_loss", "norm", "stationarity"]
 ROUNDING = ["relative_gap", "stationarity"]
 GIVEN = ["--lambda", "1e-3", "--gamma", "mean"]
 # name -> data file, options

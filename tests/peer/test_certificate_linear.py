@@ -9,9 +9,8 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from losses import KEYS, LOSSES  # noqa: E402
 from peer import PeerTest, numpy, write_model  # noqa: E402
-from test_certificate_losses import KEYS, LOSSES  # noqa: E402
 
 ROWS, COLUMNS = 60, ["a", "b1", "b2", "b3", "c1", "c2"]
 # changes of 1e-3 show

@@ -13,37 +13,13 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from losses import KEYS, LOSSES, shifted  # noqa: E402
 from peer import PeerTest, need, numpy, write_model  # noqa: E402
 
 scipy_optimize = need("scipy.optimize")
 
 ROWS, DEGREES = 24, 24
-KEYS = ["primal", "dual", "gap", "relative_gap", "null", "mean_loss", "norm", "stationarity"]
 GIVEN = ["--lambda", "0.02", "--tolerance", "1e-9"]   # changes of 1e-3 show
-INF = numpy.inf
-# loss -> value(y, t, par), conjugate of -z as a function of (y, z, par), box of z
-LOSSES = {
-    "square": (lambda y, t, p: (y - t) ** 2, lambda y, z, p: z ** 2 / 4 - z * y,
-               lambda y, p: (-INF, INF)),
-    "absolute": (lambda y, t, p: abs(y - t), lambda y, z, p: -z * y, lambda y, p: (-1, 1)),
-    "eps": (lambda y, t, p: numpy.maximum(0, abs(y - t) - p), lambda y, z, p: -z * y + p * abs(z),
-            lambda y, p: (-1, 1)),
-    "sqeps": (lambda y, t, p: numpy.maximum(0, abs(y - t) - p) ** 2,
-              lambda y, z, p: -z * y + p * abs(z) + z ** 2 / 4, lambda y, p: (-INF, INF)),
-    "huber": (lambda y, t, p: numpy.where(abs(y - t) <= p, (y - t) ** 2 / 2,
-                                          p * abs(y - t) - p ** 2 / 2),
-              lambda y, z, p: -z * y + z ** 2 / 2, lambda y, p: (-p, p)),
-    "pinball": (lambda y, t, p: numpy.maximum(p * (y - t), (p - 1) * (y - t)),
-                lambda y, z, p: -z * y, lambda y, p: (p - 1, p)),
-    "hinge": (lambda y, t, p: numpy.maximum(0, p - y * t), lambda y, z, p: -p * y * z,
-              lambda y, p: (numpy.minimum(y, 0), numpy.maximum(y, 0))),
-    "sqhinge": (lambda y, t, p: numpy.maximum(0, 1 - y * t) ** 2,
-                lambda y, z, p: z ** 2 / 4 - y * z,
-                lambda y, p: (numpy.where(y > 0, 0, -INF), numpy.where(y > 0, INF, 0))),
-    "logistic": (lambda y, t, p: numpy.logaddexp(0, -y * t),
-                 lambda y, z, p: entropy(y * z) + entropy(1 - y * z),
-                 lambda y, p: (numpy.minimum(y, 0), numpy.maximum(y, 0))),
-}
 # name -> target, options
 MODELS = {
     "linear, square": ("y", ["--penalty", "lp:1.5"]),
@@ -80,11 +56,6 @@ MODELS = {
 }
 
 
-def entropy(x):
-    x = numpy.clip(x, 1e-300, None)
-    return x * numpy.log(x)
-
-
 def monomials(x, degree, coefficient, q):
     """Columns (coefficient times multinomial)^(1/q) x^k over all |k| = degree."""
     def of(column, left, value, orders):
@@ -110,18 +81,6 @@ def features(metadata, x, q):
 
 def dual_map(g, q):
     return numpy.sign(g) * abs(g) ** (q - 1)
-
-
-def shifted(z, w, low, high):
-    """z - s inside its boxes with sum w z = 0, s by bisection."""
-    a, b = -1e6, 1e6
-    for _ in range(200):
-        s = (a + b) / 2
-        if w @ numpy.clip(z - s, low, high) > 0:
-            a = s
-        else:
-            b = s
-    return numpy.clip(z - (a + b) / 2, low, high)
 
 
 def dual_value(loss, y, w, u, par, phi, lam, p, bias):
