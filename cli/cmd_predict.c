@@ -5,7 +5,6 @@
  * scores; one class: 1 inside, -1 outside. Where DATA holds the targets too, the errors are
  * summed up on the way (quality.c). */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "quality.h"

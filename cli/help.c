@@ -1,5 +1,4 @@
 /* help.c -- --help for people, from the command table; popt lays out the options */
-#include <string.h>
 #include "popt_table.h"
 
 const char *usage_text(const command *c, char out[USAGE_MAX])

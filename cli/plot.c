@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include "plot.h"
 
 enum { FRAME = 614, PANEL = 460, LEFT = 76, TOP = 62, BOTTOM = 58, END = LEFT + FRAME };

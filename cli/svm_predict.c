@@ -1,6 +1,5 @@
 /* svm_predict.c -- fenchel svm-predict: LIBSVM's command of that name */
 #include <stdlib.h>
-#include <string.h>
 #include "svm.h"
 
 typedef struct wishes {

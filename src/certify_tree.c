@@ -14,7 +14,6 @@
  *   on the way down the tree. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"

@@ -9,11 +9,9 @@
  * output at a time at power 2 (solver/descend.h). Blocks before Newton: a huber loss whose corner
  * is tiny beside the residuals, 1.35 beside prices, is all corners, and Newton's steps are as
  * small. */
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/registry.h"
 #include "loss/traits.h"
 #include "solver/descend.h"
 #include "story_lp.h"

@@ -18,7 +18,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/linalg.h"
 #include "base/registry.h"
 #include "streamed.h"
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/error.h"
 #include "base/linalg.h"
 #include "base/registry.h"
 #include "base/text.h"

@@ -11,7 +11,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/registry.h"
 #include "base/threads.h"
 #include "data/columns.h"
 #include "streamed.h"

@@ -5,7 +5,6 @@
  * preparation is learned anew, coefficients find their columns by name, and groups are made
  * as --penalty says. Sparse rows stay sparse. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"

@@ -13,8 +13,6 @@
  * alone, so a longer file begins with the rows of a shorter one.
  */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/random.h"

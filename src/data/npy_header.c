@@ -5,8 +5,6 @@
  * Keys may come in any order; each must come once and no other may. Anything that is not
  * this grammar is refused with one sentence.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"

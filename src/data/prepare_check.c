@@ -3,7 +3,6 @@
  * Learned anew from the same columns, it must come out again up to rounding: the order of
  * the rows' blocks and the number of threads may change the last digits. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"

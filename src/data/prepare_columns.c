@@ -8,7 +8,6 @@
  *   goes along without its zeros.
  * Cost: two passes over the entries; memory for the entries and the columns, nothing more.
  */
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
  * count and length is checked, and every number must be finite.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"

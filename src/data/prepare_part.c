@@ -7,7 +7,6 @@
  * below its largest number enter it: about keep (1 + log(n / keep)) of n rows do.
  * Memory: twice the rows wanted, and a block.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"

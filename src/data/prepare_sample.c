@@ -5,7 +5,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
 #include "data/prepare_parts.h"

@@ -5,7 +5,6 @@
  * file to write, the one asked for or the one whose ending the name has, else CSV.
  * Memory: a table that is read grows by blocks; its rows are never held twice.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -10,10 +10,8 @@
  * Special cases: f = 0 needs no degree but 0. Coefficients that underflow go on as the two before
  *   them, which is too large for series whose ratios fall.
  * Cost: kept for each of some hundred degrees, once. */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include "base/arena.h"
 #include "model/lp.h"
 #include "tensor/divided.h"

@@ -8,14 +8,12 @@
  * Every place is held against the rows before anyone follows it, and the work of a prediction,
  * which grows with the number of tuples of q/2 - 1 rows, against what a fit could have done. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
 #include "model/file.h"
 #include "model/lp.h"
 #include "tensor/form.h"
-#include "tensor/pivots.h"
 
 static int is_lp(const fen_model *m) { return strcmp(m->penalty->name, "lp") == 0; }
 

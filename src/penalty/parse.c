@@ -1,7 +1,6 @@
 /* parse.c -- the penalty of --penalty NAME[:VALUE], and the kernel that goes with it
  *
  * elastic and lp take a number, group the way in which columns are grouped, all others nothing. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/error.h"

@@ -17,7 +17,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/linalg.h"
 
 enum { SLAB = 512 };

@@ -23,10 +23,8 @@
 #include "promise/refit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/registry.h"
 #include "base/threads.h"
 #include "solver/descend.h"

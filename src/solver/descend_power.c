@@ -18,7 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/registry.h"
 #include "solver/descend_run.h"
 

@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/error.h"
 #include "solver/descend_run.h"
 
 enum { MOST_SOLVES = 80 };

@@ -44,7 +44,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/error.h"
 #include "base/linalg.h"
 #include "base/threads.h"
 #include "solver/interior_parts.h"

@@ -11,7 +11,6 @@
  * Cost. 12 n f^2 flops for f free columns, n (k + f) + f^2 numbers. */
 #include "solver/interior_parts.h"
 
-#include <math.h>
 #include <string.h>
 #include "base/linalg.h"
 

@@ -22,7 +22,6 @@
  * Of the folds 9 m^2 k flops. 64 m^2 + 16 k targets bytes. */
 #include "solver/least_wide.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,6 @@
 
 #include "base/linalg.h"
 #include "loss/traits.h"
-#include "solver/fold.h"
 #include "solver/solver.h"
 
 typedef struct state {

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "base/error.h"
-
 int64_t fenp_rows_bytes(int64_t n, int64_t p, int64_t slots)
 {
     if (fenp_bytes(slots, n, sizeof(double)) < 0) return -1;

@@ -5,7 +5,6 @@
  * For small n, a singular K at tiny lambda, and powers below 1: components without an
  * eigenvalue are constant loss. No refinement: K is gone, further sweeps repeat the answer.
  * Cost. About 9 n^3 flops, 24 n^2 bytes; then O(n) per point of the curve. */
-#include <float.h>
 #include <math.h>
 
 #include "base/linalg.h"

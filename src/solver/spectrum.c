@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/linalg.h"
 
 static int64_t dual_doubles_bytes(int64_t n, int64_t targets, int bias)

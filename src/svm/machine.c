@@ -11,7 +11,6 @@
  * Special cases: rows with C_i = 0 take no part, but have a decision value.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"

@@ -5,7 +5,6 @@
  * without a colon ends the row, its rest is not looked at; white space other than blanks
  * may follow a value ("\r"). Unlike there, numbers are decimal and finite.
  */
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* test_lp_faults.c -- every allocation in the life of a model of penalty lp fails once
  *
  * The law: support/one_fault.h. */
-#include <math.h>
 #include <unistd.h>
 #include "support/some_model.h"
 #include "support/text_table.h"

@@ -1,7 +1,6 @@
 /* test_path_faults.c -- every allocation of paths and selections of linear models fails once
  *
  * The law: support/one_fault.h. */
-#include <math.h>
 #include "support/text_table.h"
 #include "support/one_fault.h"
 

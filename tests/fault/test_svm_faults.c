@@ -2,7 +2,6 @@
  * trained, models saved, loaded and used
  *
  * The law: support/one_fault.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
