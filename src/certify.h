@@ -113,7 +113,7 @@ typedef struct fenp_sums {
     double *value, *value_error;   /* count                                             */
     double *om, *om_error;         /* count x n                                         */
 } fenp_sums;
-/* om[i] += more */
+/* om[i] += more (certify_series.c) */
 void       fenp_sums_add(fenp_sums *sums, int64_t i, long double more);
 /* The same of v / unit, unit about |v|_2 and a power of 2, by which division is exact:
  * T(v) = unit^q T(v / unit) need be no double. */

@@ -32,13 +32,14 @@ enum { FENP_PART_ROWS = 1500 };    /* gamma is chosen on: half a second for each
 /* Options that random features understand. */
 fen_status fenp_features_check(const fen_options *o, const fen_kernel *kernel,
                                fenp_approx *approx, fen_error *err);
-/* What the fit would take; one pass, for the sizes. */
-fen_status fenp_plan_features(fenp_source *source, const fen_options *o, fen_plan *out,
-                              const fenp_task *task, fen_error *err);
 /* From the first row again: every block of the source, prepared, to visit. */
 typedef void (*fenp_visit)(void *state, const fenp_sample *block);
 fen_status fenp_each_block(fenp_source *source, const fenp_prep *prep, fenp_visit visit,
                            void *state, const fenp_task *task, fen_error *err);
+
+/* ---- plan_features.c: what the fit would take; one pass, for the sizes --------------------- */
+fen_status fenp_plan_features(fenp_source *source, const fen_options *o, fen_plan *out,
+                              const fenp_task *task, fen_error *err);
 
 /* ---- select_features.c: lambda and power into job->chosen --------------------------------- */
 int64_t    fenp_setting_count(const fenp_job *job);
