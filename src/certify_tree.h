@@ -22,7 +22,6 @@ struct bucket {
     int64_t mine, seen, degree, split;
     int64_t nodes; /* that have leaves */
     REAL c;
-    REAL *mono;         /* levels x n: x^k of the way down from the root, one to a column  */
     REAL *weighed;      /* n                                                               */
     REAL *slope;        /* p: what s_k^(q-1) of the leaves of one node come to             */
     REAL *om;           /* scored x n                                                      */
@@ -132,13 +131,12 @@ static void fill(const fenp_tree *s, int64_t degree, double c, long double start
     const int64_t levels = levels_of(s->p, degree);
 #pragma omp parallel for schedule(dynamic, 1) if (fenp_tree_cost(s, degree) > LITTLE)
     for (int k = 0; k < BUCKETS; k++) {
-        REAL *own = work + k * each;
+        REAL *own = work + k * each; /* begins with levels x n: x^k of the way down from the root */
         buckets[k] = (bucket){ .s = s,
                                .mine = k,
                                .degree = degree,
                                .split = degree < 3 ? degree - 1 : 2,
                                .c = c,
-                               .mono = own,
                                .weighed = own + levels * s->n,
                                .om = own + (levels + 1) * s->n,
                                .slope = own + (levels + 1 + s->scored) * s->n,
