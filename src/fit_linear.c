@@ -204,20 +204,42 @@ static fen_status check_finite(const fen_model *m, fen_error *err)
     return FEN_OK;
 }
 
-/* How far residuals leave a tube; whether classes are separated. */
+/* Coefficients without a penalty as they are, the others 0. Groups are those of all targets, or of
+ * each. */
+static void take_free(const fen_model *m, const double *beta, int64_t coefs, double *out)
+{
+    const fenp_groups *g = &m->groups;
+    const int64_t next = m->copies > 1 ? coefs : m->p;
+    memset(out, 0, (size_t)coefs * sizeof *out);
+    for (int64_t k = 0; g->weight && k < g->count; k++) {
+        const int64_t from = g->start ? g->start[k] : k, to = g->start ? g->start[k + 1] : k + 1;
+        for (int64_t i = from; g->weight[k] == 0.0 && i < to; i++)
+            for (int64_t at = g->start ? g->member[i] : i; at < coefs; at += next)
+                out[at] = beta[at];
+    }
+}
+
+/* How far residuals leave a tube; whether columns without a penalty separate the classes. */
 static fen_status note_scores(const drive *d, fen_error *err)
 {
     fen_model *m = d->m;
-    const int separable = is_none(m) && strcmp(m->loss->name, "logistic") == 0;
-    if (strcmp(m->loss->name, "tube") != 0 && !separable) return FEN_OK;
+    const int tube = strcmp(m->loss->name, "tube") == 0;
+    const int separable = m->weights && strcmp(m->loss->name, "logistic") == 0;
     fenp_design one = d->setup->x;
-    double *f = fenp_new(fenp_bytes(m->targets, m->n, sizeof *f), 1);
-    if (!f) return fenp_no_memory(err, fenp_bytes(m->targets, m->n, sizeof *f), "the scores");
+    const int64_t coefs = m->targets * one.p, rows = m->targets * m->n;
+    if (!tube && !separable) return FEN_OK;
+    const int64_t bytes = fenp_bytes(coefs + rows, 1, sizeof(double));
+    double *beta = fenp_new(bytes, 1), *f = beta ? beta + coefs : NULL;
+    if (!beta) return fenp_no_memory(err, bytes, "the scores");
+    if (tube)
+        memcpy(beta, d->beta, (size_t)coefs * sizeof *beta);
+    else
+        take_free(m, d->beta, coefs, beta);
     one.copies = 1;
     for (int64_t t = 0; t < m->targets; t++)
-        fenp_design_scores(&one, d->beta + t * one.p, f + t * m->n);
+        fenp_design_scores(&one, beta + t * one.p, f + t * m->n);
     fenp_note_scores(m, d->sample, f);
-    free(f);
+    free(beta);
     return FEN_OK;
 }
 
@@ -293,9 +315,10 @@ fen_status fenp_fit_linear(fenp_prep **prep, fenp_sample *sample, fenp_settled *
     const double start = fenp_now();
     const fenp_task beginning = fenp_task_part(task, "preparation", 0.0, 0.1);
     fenp_setup setup;
+    const int none = strcmp(settled->penalty.penalty->name, "none") == 0; /* QR has columns */
     const int selects = fenp_count_lambdas_linear(&settled->o) > 1;
-    fen_status status = fenp_setup_make(
-        *prep, sample, settled, selects ? FENP_TO_SELECT : FENP_TO_SOLVE, &setup, &beginning, err);
+    const fenp_purpose purpose = none ? FENP_BY_COLUMNS : selects ? FENP_TO_SELECT : FENP_TO_SOLVE;
+    fen_status status = fenp_setup_make(*prep, sample, settled, purpose, &setup, &beginning, err);
     if (status != FEN_OK) return status;
     status = fit_setup(prep, sample, settled, &setup, task, out, err);
     fenp_setup_free(&setup);

@@ -61,11 +61,9 @@ static outline draw(const fenp_sample *sample, const fenp_settled *settled)
     out.fits = out.lambdas > 1 ? 1 + fenp_count_folds_linear(o, sample->n) : 1;
     out.qr = none && fenp_is_square(loss) && !o->nonnegative;
     out.problem = (fenp_linear){ .loss = loss, .mix = settled->penalty.par, .engine = o->engine };
-    const fenp_groups single = { .count = out.x.p };
-    fenp_linear alone = out.problem;
-    alone.x = &out.x, alone.w = sample->w, alone.groups = &single;
-    out.by_rows = out.x.dense && !out.expands && !none && sample->targets == 1 &&
-                  settled->penalty.penalty->parts != FEN_GROUPS && fenp_linear_takes_rows(&alone);
+    fenp_linear tall = out.problem;
+    tall.x = &out.x;
+    out.by_rows = out.x.dense && !out.expands && !out.qr && fenp_linear_takes_rows(&tall);
     return out;
 }
 
@@ -110,10 +108,10 @@ static int64_t qr_bytes(const outline *s, int64_t targets)
 }
 
 /* The sums of the folds and, of the paths side by side, a sum of them, matrix and factor each. */
-static int64_t bytes_by_rows(const outline *s)
+static int64_t bytes_by_rows(const outline *s, int64_t targets)
 {
     const int64_t threads = omp_get_max_threads(), team = s->fits < threads ? s->fits : threads;
-    return fenp_products_bytes(s->x.p, (s->fits > 1 ? s->fits - 1 : 1) + 3 * team);
+    return fenp_products_bytes(s->x.p, targets, (s->fits > 1 ? s->fits - 1 : 1) + 3 * team);
 }
 
 /* Columns, solver and certificate. */
@@ -122,7 +120,8 @@ static int64_t bytes_of(const outline *s, int64_t targets)
     fenp_linear problem = s->problem;
     problem.x = &s->x;
     if (s->by_rows) {
-        const int64_t sums = bytes_by_rows(s), rest = fenp_bytes(14, s->x.n, sizeof(double));
+        const int64_t sums = bytes_by_rows(s, targets);
+        const int64_t rest = fenp_bytes(targets, 14 * s->x.n, sizeof(double));
         return sums < 0 || rest < 0 ? INT64_MAX / 4 : sums + rest;
     }
     const int64_t columns = s->x.dense ? fenp_bytes(s->x.n, s->x.p, sizeof(double)) : 0;
@@ -151,8 +150,8 @@ static double seconds_of(const outline *s, int64_t targets)
     if (s->qr && n < p) return START + (2.0 * n * n * p + SPECTRUM * n * n * n) / rate;
     if (s->qr) return START + 4.0 * n * p * p / rate;
     if (s->by_rows)
-        return START + (n * p * p + (double)s->fits * SLOW * 2.0 * p * p * p +
-                        2.0 * n * p * (double)s->lambdas) /
+        return START + (n * p * p + (double)(s->fits * targets) * SLOW * 2.0 * p * p * p +
+                        2.0 * n * p * (double)(s->lambdas * targets)) /
                            rate;
     const double each = solving_flops(s), fits = (double)(s->fits * targets);
     const double threads = omp_get_max_threads();

@@ -90,7 +90,7 @@ static fen_status make_design(const fenp_sample *sample, const fen_options *o, f
         const fen_status status = find_gamma(sample, o, s, &choosing, err);
         return status == FEN_OK ? make_kernel_matrix(sample, s, &filling, err) : status;
     }
-    if (!sample->start && sample->targets == 1) {
+    if (!sample->start) {
         s->x = fenp_design_by_rows(sample);
         return FEN_OK;
     }
@@ -164,17 +164,33 @@ static int64_t folds_of(const fen_options *o, int64_t n, fenp_purpose purpose)
     return purpose == FENP_TO_SELECT ? fenp_count_folds_linear(o, n) : 0;
 }
 
+static int weigh_alike(const fenp_setup *s)
+{
+    const size_t bytes = (size_t)s->x.n * sizeof *s->w;
+    for (int64_t k = 1; k < s->count; k++)
+        if (memcmp(s->problem[k].w, s->problem[0].w, bytes) != 0) return 0;
+    return 1;
+}
+
+/* Labels are columns of the products too: not many beside the features, for which every output
+ * would else have products of its own. */
+static int are_few(double labels, double p)
+{
+    return labels == 1.0 || (p + labels) * (p + labels) <= 4.0 * labels * p * p;
+}
+
 /* Rows will do for the solver, the sums of the folds have room, and no criterion needs columns for
  * its degrees of freedom. */
 static int may_stay_by_rows(const fenp_setup *s, const fen_options *o, fenp_purpose purpose)
 {
     const fenp_linear *q = &s->problem[0];
     const int64_t folds = folds_of(o, s->x.n, purpose);
-    const int64_t bytes = fenp_products_bytes(s->x.p, folds > 0 ? folds : 1);
+    const int64_t bytes = fenp_products_bytes(s->x.p, s->count, folds > 0 ? folds : 1);
     const int criterion = purpose == FENP_TO_SELECT && folds == 0;
-    return purpose != FENP_BY_COLUMNS && folds <= MOST_PARTS && bytes >= 0 &&
-           bytes <= q->room / SHARE_OF_ROOM && (q->mix == 1.0 || !criterion) &&
-           fenp_linear_takes_rows(q);
+    const int counts = q->mix == 1.0 && !s->groups.start; /* its coefficients are df */
+    return purpose != FENP_BY_COLUMNS && (counts || !criterion) && folds <= MOST_PARTS &&
+           bytes >= 0 && bytes <= q->room / SHARE_OF_ROOM && fenp_linear_takes_rows(q) &&
+           are_few((double)s->count, (double)s->x.p) && weigh_alike(s);
 }
 
 static fen_status make_columns(fenp_setup *s, fen_error *err)
@@ -183,26 +199,28 @@ static fen_status make_columns(fenp_setup *s, fen_error *err)
     return fenp_design_columns(&rows, &s->x, &s->owned, err);
 }
 
-/* Of the folds that select_linear.c deals. */
-static fen_status sum_folds(fenp_setup *s, int64_t folds, const fen_options *o, fen_error *err)
+/* Of the folds that select_linear.c deals; folds 0: of all rows. */
+static fen_status multiply(fenp_setup *s, int64_t folds, const fen_options *o, fen_error *err)
 {
-    int64_t *order = fenp_new(s->x.n, sizeof *order);
-    if (!order) return fenp_no_memory(err, 8 * s->x.n, "the folds");
-    fen_status status = fenp_deal_rows(s->x.n, folds, o->seed, order, err);
+    int64_t *order = folds > 0 ? fenp_new(s->x.n, sizeof *order) : NULL;
+    if (folds > 0 && !order) return fenp_no_memory(err, 8 * s->x.n, "the folds");
+    fen_status status = order ? fenp_deal_rows(s->x.n, folds, o->seed, order, err) : FEN_OK;
     if (status == FEN_OK)
-        status = fenp_products_make(&s->problem[0], order, folds, &s->products, err);
-    s->problem[0].products = &s->products;
+        status =
+            fenp_products_make(s->problem, s->count, order, order ? folds : 1, &s->products, err);
+    for (int64_t k = 0; k < s->count; k++)
+        s->problem[k].products = &s->products, s->problem[k].label = k;
     free(order);
     return status;
 }
 
-static fen_status decide_layout(fenp_setup *s, const fen_options *o, fenp_purpose purpose,
-                                fen_error *err)
+/* By columns or by rows; products that several ask for are made. */
+static fen_status lay_out(fenp_setup *s, const fen_options *o, fenp_purpose purpose, fen_error *err)
 {
     const int64_t folds = folds_of(o, s->x.n, purpose);
     if (!fenp_design_is_by_rows(&s->x)) return FEN_OK;
     if (!may_stay_by_rows(s, o, purpose)) return make_columns(s, err);
-    return folds > 0 ? sum_folds(s, folds, o, err) : FEN_OK;
+    return folds > 0 || s->count > 1 ? multiply(s, folds, o, err) : FEN_OK;
 }
 
 fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
@@ -218,7 +236,7 @@ fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
     out->x.copies = joint ? sample->targets : 1;
     if (status == FEN_OK) status = make_groups(prep, settled, out, err);
     if (status == FEN_OK) status = make_problems(sample, settled, out, err);
-    if (status == FEN_OK) status = decide_layout(out, &settled->o, purpose, err);
+    if (status == FEN_OK) status = lay_out(out, &settled->o, purpose, err);
     if (status != FEN_OK) fenp_setup_free(out);
     return status;
 }

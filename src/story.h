@@ -111,10 +111,10 @@ typedef struct fenp_setup {
     int64_t count;
     int    gamma_chosen;           /* by ridge regression; 0: given or by the rule       */
     double *owned, *w;             /* columns; weights of all outputs, targets x n       */
-    fenp_products products;          /* of a design by rows whose folds will be asked for   */
+    fenp_products products;        /* of a design by rows, for its outputs and folds     */
 } fenp_setup;
-/* Solving alone, or also selection on folds: dense rows of one target stay by rows where that will
- * do; or x is by columns. */
+/* Solving alone, or also selection on folds: dense rows stay by rows where that will do; or x is
+ * by columns. */
 typedef enum fenp_purpose { FENP_TO_SOLVE, FENP_TO_SELECT, FENP_BY_COLUMNS } fenp_purpose;
 /* Problems point into the setup itself, the sample and settled: all stay where they are. */
 fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
@@ -230,7 +230,8 @@ void       fenp_note_products(fen_model *model);
 void       fenp_note_cut(fen_model *model);
 /* Penalty lp: that a low rank was not enough for a proof, if so. */
 void       fenp_note_capped(fen_model *model);
-/* What f(x_i) (targets x n) show: residuals outside a tube. */
+/* What f(x_i) (targets x n) show: residuals outside a tube; penalties on coefficients, logistic loss,
+ * where f is without those that have a penalty: that nothing is the best. */
 void       fenp_note_scores(fen_model *model, const fenp_sample *sample, const double *scores);
 /* The dual vectors that a model of a power below 1 carries while it is being made. */
 int64_t    fenp_tangent_bytes(const fenp_size *size);

@@ -25,10 +25,10 @@ typedef struct fenp_linear {
     int64_t room;              /* bytes for a Gram matrix and its columns, beyond which
                                   coordinate descent does without; 0: as many as help   */
     const struct fenp_products *products;    /* of a design by rows (products.h); NULL: to be made */
+    int64_t label;             /* which of their labels y is                             */
     int64_t without;           /* the part of them whose rows weigh 0, from 1 on; 0: none  */
 } fenp_linear;
-/* May x be by rows? Square loss, one copy, no more columns than rows, each by itself and with a
- * price, all rows of one weight. */
+/* May x be by rows? Square loss, one copy, no more columns than rows. */
 int        fenp_linear_takes_rows(const fenp_linear *problem);
 
 /* One solution, arrays by whoever asks. */

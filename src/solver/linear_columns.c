@@ -1,9 +1,11 @@
 /* linear_columns.c -- see linear_parts.h: means and lengths
  *
- * A design by rows has one weight w, and its products (products.h) say it all, of N rows:
- *     m = c + delta, delta = sum z / N,   |x_j - m_j|^2 = S_jj - N delta_j^2,
- *     H = 2 w (S - N delta delta'),   2 Z'Wy = 2 w (sum z (y - base) - delta sum (y - base))
- * Accuracy: S - N delta delta' loses a few digits at worst, see products.c. */
+ * Of a design by rows its products say it all (products.h): with V = sum v, w = (sum w / V) v,
+ *     m = c + delta, delta = sum v z / V,   H = 2 Z'WZ = 2 (sum w / V) (S - V delta delta'),
+ *     2 Z'Wy = 2 (sum w / V) (sum v z (y - base) - delta sum v (y - base))
+ * and lengths are those under v: |x_j'u| <= 2 sqrt(sum w r^2) sqrt(sum w z_j^2), as below with
+ * |u|^2 <= 4 max w sum w r^2.
+ * Accuracy: S - V delta delta' loses a few digits at worst, see products.c. */
 #include "solver/linear_parts.h"
 
 #include <math.h>
@@ -19,55 +21,46 @@
 
 int fenp_linear_takes_rows(const fenp_linear *q)
 {
-    const fenp_groups *g = q->groups;
     const int plain = strcmp(q->engine, "auto") == 0 || strcmp(q->engine, "active-set") == 0;
-    if (!plain || !fenp_is_square(q->loss) || g->start || q->x->copies != 1 || q->x->p < 1 ||
-        !fenp_linear_is_whole(q->x))
-        return 0;
-    for (int64_t j = 0; g->weight && j < q->x->p; j++)
-        if (g->weight[j] == 0.0) return 0;
-    for (int64_t i = 0; i < q->x->n; i++)
-        if (q->w[i] != q->w[0]) return 0;
-    return 1;
+    return plain && fenp_is_square(q->loss) && q->x->copies == 1 && q->x->p > 0 &&
+           fenp_linear_is_whole(q->x);
 }
 
-/* From the sums of the rows, columns j, p (ones) and p + 1 (labels), to means, lengths, 2 Z'Wy and
- * 2 Z'WZ. */
+/* From the sums of the rows to means, lengths, 2 Z'Wy and 2 Z'WZ. */
 static void take_sums(fenp_linear_state *s, const double *centre)
 {
-    const int64_t p = s->q.x->p, side = p + 2;
-    const double *ones = s->sum + p * side, *labels = ones + side, rows = ones[p];
-    const double twice = 2.0 * s->weight_most, shift = s->base[0] - centre[p + 1];
+    const int64_t p = s->q.x->p, side = s->side, label = p + 1 + s->q.label;
+    const double *ones = s->sum + p * side, *labels = s->sum + label * side, all = ones[p];
+    const double twice = all > 0.0 ? 2.0 * s->weight_sum / all : 0.0;
+    const double shift = s->base[0] - centre[label];
     double *delta = s->work; /* p <= n */
     for (int64_t j = 0; j < p; j++) {
-        delta[j] = s->q.bias && rows > 0.0 ? ones[j] / rows : 0.0;
+        delta[j] = s->q.bias && all > 0.0 ? ones[j] / all : 0.0;
         s->middle[j] = s->q.bias ? centre[j] + delta[j] : 0.0;
-        s->cross[j] = twice * (labels[j] - shift * ones[j] - delta[j] * (labels[p] - shift * rows));
+        s->cross[j] = twice * (labels[j] - shift * ones[j] - delta[j] * (labels[p] - shift * all));
     }
     for (int64_t j = 0; j < p; j++) {
         double *to = s->sum + j * side;
-        for (int64_t i = 0; i <= j; i++) to[i] = twice * (to[i] - rows * delta[i] * delta[j]);
+        for (int64_t i = 0; i <= j; i++) to[i] = twice * (to[i] - all * delta[i] * delta[j]);
         to[j] = fmax(to[j], 0.0);
-        s->product[j] = to[j] / twice;
+        s->product[j] = s->weight_most > 0.0 ? to[j] / (2.0 * s->weight_most) : 0.0;
     }
 }
 
 static fen_status measure_rows(fenp_linear_state *s, fen_error *err)
 {
-    const int64_t p = s->q.x->p, bytes = fenp_products_bytes(p, 1);
+    const fenp_products *given = s->q.products;
     fenp_products own = { .p = 0 };
-    fen_status status = FEN_OK;
-    s->cross = fenp_new(p, sizeof *s->cross);
-    if (s->q.products)
-        s->sum = fenp_new(bytes, 1);
-    else
-        status = fenp_products_make(&s->q, NULL, 1, &own, err);
-    if (status == FEN_OK && !s->q.products) s->sum = own.part, own.part = NULL;
-    if (status == FEN_OK && (!s->cross || !s->sum))
-        status = fenp_no_memory(err, bytes, "the linear model");
-    if (status == FEN_OK && s->q.products)
-        fenp_products_sum(s->q.products, s->q.without - 1, s->sum);
-    if (status == FEN_OK) take_sums(s, s->q.products ? s->q.products->centre : own.centre);
+    fen_status status = given ? FEN_OK : fenp_products_make(&s->q, 1, NULL, 1, &own, err);
+    if (status != FEN_OK) return status;
+    s->side = given ? given->side : own.side;
+    s->cross = fenp_new(s->q.x->p, sizeof *s->cross);
+    s->sum = given ? fenp_new(fenp_bytes(s->side, s->side, sizeof *s->sum), 1) : own.part;
+    own.part = NULL;
+    if (!s->cross || !s->sum)
+        status = fenp_no_memory(err, fenp_bytes(s->side, s->side, 8), "the linear model");
+    if (status == FEN_OK && given) fenp_products_sum(given, s->q.without - 1, s->sum);
+    if (status == FEN_OK) take_sums(s, given ? given->centre : own.centre);
     fenp_products_free(&own);
     return status;
 }

@@ -26,8 +26,9 @@ void fenp_linear_scores(fenp_linear_state *s)
     const fenp_design *x = s->q.x;
     const fenp_pool *p = &s->pool;
     memset(s->t, 0, (size_t)s->rows * sizeof *s->t);
-    if (fenp_design_is_by_rows(x)) { /* no column, or all in their order */
-        if (p->size > 0) fenp_design_scores(x, p->beta, s->t);
+    if (fenp_design_is_by_rows(x)) {
+        fenp_pool_deliver(s);
+        if (p->size > 0) fenp_design_scores(x, s->beta, s->t);
         return;
     }
     for (int64_t k = 0; k < p->size * x->copies; k++) {

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/linalg.h"
+
 /* The norm of the products of one group, which begin at. */
 static double norm_of(const fenp_linear_state *s, const double *at, int64_t size)
 {
@@ -19,13 +21,22 @@ static double norm_of(const fenp_linear_state *s, const double *at, int64_t size
     return sqrt(sum);
 }
 
+/* X'u = 2 Z'W(y - X beta) */
+static void slopes_by_sums(fenp_linear_state *s)
+{
+    fenp_pool_deliver(s);
+    memcpy(s->product, s->cross, (size_t)s->coefs * sizeof *s->product);
+    cblas_dsymv(CblasColMajor, CblasUpper, (int)s->coefs, -1.0, s->sum, (int)s->side, s->beta, 1,
+                1.0, s->product, 1);
+}
+
 /* All products at u, which becomes ref. */
 void fenp_linear_look_at_all(fenp_linear_state *s)
 {
     const fenp_groups *g = s->q.groups;
     memcpy(s->ref, s->u, (size_t)s->rows * sizeof *s->ref);
-    if (s->cross) /* the model without columns: u = 2 w (y - b) */
-        memcpy(s->product, s->cross, (size_t)s->coefs * sizeof *s->product);
+    if (s->sum)
+        slopes_by_sums(s);
     else
         fenp_design_products(s->q.x, s->u, NULL, s->coefs, s->product);
     for (int64_t i = 0; i < g->count; i++) {

@@ -63,7 +63,8 @@ struct fenp_linear_state {
     double floor;              /* least curvature of a quadratic, over the smoothness: grows
                                   where straight parts of a loss lead steps astray       */
     double *cross;             /* p: 2 Z'Wy of a design by rows; else NULL               */
-    double *sum;               /* p + 2 columns: 2 Z'WZ of it, until the pool has it     */
+    double *sum;               /* side x side, p of them used: 2 Z'WZ, until the pool has it */
+    int64_t side;
     fenp_pool pool;
 };
 

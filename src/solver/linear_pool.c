@@ -50,7 +50,7 @@ static int has_matrix(const fenp_linear_state *s)
  * large means would take the digits; nobody needs copies where the matrix says it all. */
 static int has_columns(const fenp_linear_state *s)
 {
-    return has_matrix(s) && !s->whole && (s->q.x->dense || !s->square || s->off_centre);
+    return has_matrix(s) && !s->whole && !s->sum && (s->q.x->dense || !s->square || s->off_centre);
 }
 
 static int grow(void **array, int64_t count, int64_t size)
@@ -203,6 +203,20 @@ static void multiply_labels(fenp_linear_state *s, int64_t old)
     fenp_design_products(x, s->work, s->list, (p->size - old) * x->copies, p->a + old * x->copies);
 }
 
+/* What linear_columns.c has made of the rows. */
+static void take_sums(fenp_linear_state *s, int64_t old)
+{
+    fenp_pool *p = &s->pool;
+    for (int64_t k = old; k < p->size; k++) {
+        const int64_t j = p->feature[k];
+        for (int64_t l = 0; l <= k; l++) {
+            const int64_t i = p->feature[l];
+            set_pair(s, l, k, s->sum[i < j ? j * s->side + i : i * s->side + j]);
+        }
+        p->a[k] = s->cross[j];
+    }
+}
+
 /* ---- who is in ------------------------------------------------------------------------------ */
 
 static void join(fenp_linear_state *s, int64_t group)
@@ -239,6 +253,10 @@ fen_status fenp_pool_add(fenp_linear_state *s, const int64_t *groups, int64_t co
         for (int64_t t = 0; t < copies; t++)
             p->beta[k * copies + t] = s->beta[t * s->q.x->p + p->feature[k]];
     if (!s->square || !p->h) return FEN_OK;
+    if (s->sum) {
+        take_sums(s, old);
+        return FEN_OK;
+    }
     if (p->z)
         status = multiply_dense(s, old, err);
     else
@@ -279,45 +297,42 @@ static void multiply_plain(fenp_linear_state *s)
     }
 }
 
-/* What linear_columns.c has made of the rows. */
-static void take_sums(fenp_linear_state *s)
+/* Columns by themselves, centred as they are, into an empty pool; 0: not so. */
+static fen_status add_plain(fenp_linear_state *s, int *done, fen_error *err)
 {
-    const int64_t p = s->q.x->p;
-    for (int64_t j = 0; j < p; j++)
-        for (int64_t i = 0; i <= j; i++) set_pair(s, i, j, s->sum[j * (p + 2) + i]);
-    memcpy(s->pool.a, s->cross, (size_t)p * sizeof *s->cross);
-    free(s->sum);
-    s->sum = NULL;
+    fenp_pool *p = &s->pool;
+    *done = 0;
+    if (s->sum || s->q.groups->start || s->q.x->copies > 1 || p->size > 0) return FEN_OK;
+    const fen_status status = make_room(s, s->q.x->p, err);
+    if (status != FEN_OK) return status;
+    for (int64_t g = 0; g < s->q.groups->count; g++) join(s, g);
+    memset(p->beta, 0, (size_t)p->size * sizeof *p->beta);
+    *done = is_plain(s);
+    if (*done) {
+        multiply_plain(s);
+    } else {
+        fenp_pool_clear(s);
+        p->room = p->ld = 0; /* columns of their own are needed after all */
+    }
+    return FEN_OK;
 }
 
 fen_status fenp_pool_add_all(fenp_linear_state *s, fen_error *err)
 {
-    fenp_pool *p = &s->pool;
     const int64_t count = s->q.groups->count;
+    int done;
     s->whole = 1;
-    if (!s->q.groups->start && s->q.x->copies == 1 && p->size == 0) {
-        const fen_status status = make_room(s, s->q.x->p, err);
-        if (status != FEN_OK) return status;
-        for (int64_t g = 0; g < count; g++) join(s, g);
-        memset(p->beta, 0, (size_t)p->size * sizeof *p->beta);
-        if (s->sum) {
-            take_sums(s);
-            return FEN_OK;
-        }
-        if (is_plain(s)) {
-            multiply_plain(s);
-            return FEN_OK;
-        }
-        fenp_pool_clear(s);
-        p->room = p->ld = 0; /* columns of their own are needed after all */
-    }
-    s->whole = 0;
+    fen_status status = add_plain(s, &done, err);
+    if (status != FEN_OK || done) return status;
     int64_t *groups = fenp_new(count, sizeof *groups);
     if (!groups) return fenp_no_memory(err, count * (int64_t)sizeof *groups, "the linear model");
     for (int64_t i = 0; i < count; i++) groups[i] = i;
-    const fen_status status = fenp_pool_add(s, groups, count, err);
-    free(groups);
+    s->whole = s->sum != NULL;
+    status = fenp_pool_add(s, groups, count, err);
     s->whole = 1;
+    free(groups);
+    free(s->sum);
+    s->sum = NULL;
     return status;
 }
 

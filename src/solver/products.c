@@ -18,15 +18,16 @@
 #include "base/error.h"
 #include "base/syrk.h"
 
-enum { BESIDE = 2, SAMPLE = 512 };
+enum { SAMPLE = 512 };
 static const double MOST_OFF = 10.0;
 
 typedef struct making {
     const fenp_linear *q;
-    const fenp_products *m;
+    const fenp_products *s;
     int64_t *start; /* parts + 1                                            */
     int64_t *row;   /* n: those of the parts, one after the other; NULL: as they stand */
     int shifted;    /* some c is not 0                                                */
+    double most;    /* largest weight; 0: all are that                                */
 } making;
 
 /* ---- rows ----------------------------------------------------------------------------- */
@@ -39,17 +40,21 @@ static int get_row(const fenp_design *x, int64_t i, double *to)
     return 1;
 }
 
+/* sqrt(v) z */
 static const double *widened_rows(const void *of, int64_t from, int64_t count, double *room)
 {
     const making *a = of;
-    const int64_t p = a->m->p;
-    const double *restrict centre = a->m->centre;
+    const int64_t p = a->s->p, side = a->s->side;
+    const double *restrict centre = a->s->centre;
     double *restrict to = room;
-    for (int64_t r = from; r < from + count; r++, to += p + BESIDE) {
+    for (int64_t r = from; r < from + count; r++, to += side) {
         const int64_t i = a->row ? a->row[r] : r;
         if (!get_row(a->q->x, i, to)) return NULL;
         for (int64_t j = 0; j < p && a->shifted; j++) to[j] -= centre[j];
-        to[p] = 1.0, to[p + 1] = a->q->y[i] - centre[p + 1];
+        to[p] = 1.0;
+        for (int64_t t = 0; t < a->s->labels; t++) to[p + 1 + t] = a->q[t].y[i] - centre[p + 1 + t];
+        const double root = a->most > 0.0 ? sqrt(a->q->w[i] / a->most) : 1.0;
+        for (int64_t j = 0; j < side && a->most > 0.0; j++) to[j] *= root;
     }
     return room;
 }
@@ -65,15 +70,34 @@ static fen_status say_bad_row(const fenp_design *x, fen_error *err)
     return status;
 }
 
+static double largest_weight(const fenp_linear *q)
+{
+    double most = 0.0;
+    int alike = 1;
+    for (int64_t i = 0; i < q->x->n; i++) {
+        most = fmax(most, q->w[i]);
+        alike = alike && q->w[i] == q->w[0];
+    }
+    return alike ? 0.0 : most;
+}
+
 /* ---- where they are --------------------------------------------------------------------- */
+
+static double mean_of(const double *y, int64_t n)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += y[i] - y[0];
+    return y[0] + sum / (double)n;
+}
 
 /* Of columns that are farther from 0 than they deviate: the mean of some rows, 0 of others; of the
  * labels: the mean of all. As differences from the first. */
-static fen_status find_centre(const fenp_linear *q, double *centre, fen_error *err)
+static fen_status find_centre(const fenp_linear *q, const fenp_products *s, fen_error *err)
 {
     const fenp_design *x = q->x;
     const int64_t p = x->p, some = x->n < SAMPLE ? x->n : SAMPLE;
-    memset(centre, 0, (size_t)(p + BESIDE) * sizeof *centre);
+    double *centre = s->centre;
+    memset(centre, 0, (size_t)s->side * sizeof *centre);
     if (!q->bias || x->n == 0) return FEN_OK;
     double *first = fenp_new_zeroed(3 * p, sizeof *first);
     if (!first) return fenp_no_memory(err, fenp_bytes(3 * p, 1, sizeof *first), "some rows");
@@ -90,34 +114,33 @@ static fen_status find_centre(const fenp_linear *q, double *centre, fen_error *e
         const double off = centre[j] / (double)some, mean = first[j] + off;
         centre[j] = mean * mean > square[j] / (double)some - off * off ? mean : 0.0;
     }
-    for (int64_t i = 0; i < x->n; i++) centre[p + 1] += (q->y[i] - q->y[0]) / (double)x->n;
-    centre[p + 1] += q->y[0];
+    for (int64_t t = 0; t < s->labels; t++) centre[p + 1 + t] = mean_of(q[t].y, x->n);
     free(first);
     return fine ? FEN_OK : say_bad_row(x, err);
 }
 
-static int is_shifted(const fenp_products *m)
+static int is_shifted(const fenp_products *s)
 {
     int64_t j = 0;
-    while (j < m->p && m->centre[j] == 0.0) j++;
-    return j < m->p;
+    while (j < s->p && s->centre[j] == 0.0) j++;
+    return j < s->p;
 }
 
 /* Columns whose mean is far from c beside their deviation get it for c; 0: there are none. */
-static int move_centre(const fenp_products *m, double *centre)
+static int move_centre(const fenp_products *s)
 {
-    const int64_t p = m->p, side = p + BESIDE;
+    const int64_t p = s->p, side = s->side;
     int any = 0;
     for (int64_t j = 0; j < p; j++) {
-        double sum = 0.0, square = 0.0, count = 0.0;
-        for (int64_t k = 0; k < m->parts; k++) {
-            const double *s = m->part + k * side * side;
-            sum += s[p * side + j], square += s[j * side + j], count += s[p * side + p];
+        double sum = 0.0, square = 0.0, weight = 0.0;
+        for (int64_t k = 0; k < s->parts; k++) {
+            const double *at = s->part + k * side * side;
+            sum += at[p * side + j], square += at[j * side + j], weight += at[p * side + p];
         }
-        const double off = count > 0.0 ? sum / count : 0.0, size = MOST_OFF * MOST_OFF;
-        if (count * off * off <= size * (square - count * off * off)) continue;
-        if (!isfinite(off) || centre[j] + off == centre[j]) continue;
-        centre[j] += off;
+        const double off = weight > 0.0 ? sum / weight : 0.0, size = MOST_OFF * MOST_OFF;
+        if (weight * off * off <= size * (square - weight * off * off)) continue;
+        if (!isfinite(off) || s->centre[j] + off == s->centre[j]) continue;
+        s->centre[j] += off;
         any = 1;
     }
     return any;
@@ -128,7 +151,7 @@ static int move_centre(const fenp_products *m, double *centre)
 /* The rows of every part, ascending. */
 static fen_status deal(making *a, const int64_t *order, fen_error *err)
 {
-    const int64_t n = a->q->x->n, parts = a->m->parts;
+    const int64_t n = a->q->x->n, parts = a->s->parts;
     a->start = fenp_new_zeroed(2 * parts + 1, sizeof *a->start);
     a->row = order ? fenp_new(2 * n, sizeof *a->row) : NULL;
     if (!a->start || (order && !a->row)) return fenp_no_memory(err, 16 * (n + parts), "the parts");
@@ -142,8 +165,7 @@ static fen_status deal(making *a, const int64_t *order, fen_error *err)
 
 static fen_status multiply(making *a, fen_error *err)
 {
-    a->shifted = is_shifted(a->m);
-    const int64_t side = a->m->p + BESIDE;
+    const int64_t side = a->s->side;
     const fenp_syrk gram = { .n = a->q->x->n,
                              .p = side,
                              .alpha = 1.0,
@@ -151,56 +173,58 @@ static fen_status multiply(making *a, fen_error *err)
                              .by_rows = 1,
                              .rows = widened_rows,
                              .of = a,
-                             .c = a->m->part,
+                             .c = a->s->part,
                              .ldc = side };
+    a->shifted = is_shifted(a->s);
     const int failed =
-        a->m->parts > 1 ? fenp_syrk_parts(&gram, a->m->parts, a->start) : fenp_syrk_run(&gram);
+        a->s->parts > 1 ? fenp_syrk_parts(&gram, a->s->parts, a->start) : fenp_syrk_run(&gram);
     return failed ? say_bad_row(a->q->x, err) : FEN_OK;
 }
 
 /* ---- the interface ------------------------------------------------------------------------ */
 
-int64_t fenp_products_bytes(int64_t p, int64_t parts)
+int64_t fenp_products_bytes(int64_t p, int64_t labels, int64_t parts)
 {
-    return fenp_bytes(parts * (p + BESIDE), p + BESIDE, sizeof(double));
+    const int64_t side = p + 1 + labels;
+    return fenp_bytes(parts * side, side, sizeof(double));
 }
 
-fen_status fenp_products_make(const fenp_linear *q, const int64_t *order, int64_t parts,
-                              fenp_products *out, fen_error *err)
+fen_status fenp_products_make(const fenp_linear *q, int64_t problems, const int64_t *order,
+                              int64_t parts, fenp_products *out, fen_error *err)
 {
-    const int64_t p = q->x->p, bytes = fenp_products_bytes(p, parts);
-    *out = (fenp_products){ .p = p, .parts = parts };
+    const int64_t p = q->x->p, bytes = fenp_products_bytes(p, problems, parts);
+    *out = (fenp_products){ .p = p, .labels = problems, .parts = parts, .side = p + 1 + problems };
     out->part = bytes < 0 ? NULL : fenp_new(bytes, 1);
-    out->centre = fenp_new(p + BESIDE, sizeof *out->centre);
+    out->centre = fenp_new(out->side, sizeof *out->centre);
     if (!out->part || !out->centre) {
         fenp_products_free(out);
         return fenp_no_memory(err, bytes, "the products of all columns");
     }
-    making a = { .q = q, .m = out };
+    making a = { .q = q, .s = out, .most = largest_weight(q) };
     fen_status status = deal(&a, order, err);
-    if (status == FEN_OK) status = find_centre(q, out->centre, err);
+    if (status == FEN_OK) status = find_centre(q, out, err);
     if (status == FEN_OK) status = multiply(&a, err);
-    if (status == FEN_OK && q->bias && move_centre(out, out->centre)) status = multiply(&a, err);
+    if (status == FEN_OK && q->bias && move_centre(out)) status = multiply(&a, err);
     free(a.start), free(a.row);
     if (status != FEN_OK) fenp_products_free(out);
     return status;
 }
 
-void fenp_products_free(fenp_products *m)
+void fenp_products_free(fenp_products *s)
 {
-    free(m->part), free(m->centre);
-    *m = (fenp_products){ .p = 0 };
+    free(s->part), free(s->centre);
+    *s = (fenp_products){ .p = 0 };
 }
 
-void fenp_products_sum(const fenp_products *m, int64_t left_out, double *sum)
+void fenp_products_sum(const fenp_products *s, int64_t left_out, double *sum)
 {
-    const int64_t side = m->p + BESIDE;
+    const int64_t side = s->side;
 #pragma omp parallel for schedule(static) if (side > 1000)
     for (int64_t j = 0; j < side; j++) {
         double *restrict to = sum + j * side;
         memset(to, 0, (size_t)(j + 1) * sizeof *to);
-        for (int64_t k = 0; k < m->parts; k++) {
-            const double *restrict from = m->part + (k * side + j) * side;
+        for (int64_t k = 0; k < s->parts; k++) {
+            const double *restrict from = s->part + (k * side + j) * side;
             for (int64_t i = 0; i <= j && k != left_out; i++) to[i] += from[i];
         }
     }

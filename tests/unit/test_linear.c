@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/registry.h"
 #include "solver/linear.h"
+#include "solver/products.h"
 
 enum { MOST_N = 80, MOST_P = 120, MOST_COPIES = 3 };
 
@@ -236,7 +237,14 @@ static const char *const smooth[] = { "square", "huber", "logistic", "sqhinge", 
 static const char *const corners[] = { "absolute", "pinball", "hinge", "eps" };
 enum { SMOOTH = 5, CORNERS = 4 };
 
-static void every_variant(const char *loss, int64_t n, int64_t p, double tolerance)
+static void lay_in_rows(scene *s)
+{
+    for (int64_t i = 0; i < s->x.n; i++)
+        for (int64_t j = 0; j < s->x.p; j++) s->value[i * s->x.p + j] = column_at(s, i, j);
+    s->x.dense = NULL, s->x.by_rows = s->value;
+}
+
+static void every_variant(const char *loss, int64_t n, int64_t p, int by_rows, double tolerance)
 {
     for (int variant = 0; variant < 9; variant++) {
         scene *s = new_scene(loss, n, p, 1, 11);
@@ -246,12 +254,13 @@ static void every_variant(const char *loss, int64_t n, int64_t p, double toleran
         if (variant == 4) make_groups(s, 4), s->q.mix = 0.7;
         if (variant == 5) s->q.nonnegative = 1;
         if (variant == 6) weigh_rows(s);
-        if (variant == 7) make_sparse(s);
+        if (variant == 7 && !by_rows) make_sparse(s);
         if (variant == 8) { /* some coefficients are free, others dear */
             s->groups.weight = s->weight;
             for (int64_t j = 0; j < p; j++)
                 s->weight[j] = j == 7 || j == 3 ? 0.0 : 1.0 + (double)(j % 2);
         }
+        if (by_rows) lay_in_rows(s);
         solve_down(s, tolerance);
         free(s);
     }
@@ -261,8 +270,8 @@ static void smooth_losses_end_at_the_optimum(void **state)
 {
     (void)state;
     for (int k = 0; k < SMOOTH; k++) {
-        every_variant(smooth[k], 60, 20, 1e-7);
-        every_variant(smooth[k], 40, 90, 1e-7);
+        every_variant(smooth[k], 60, 20, 0, 1e-7);
+        every_variant(smooth[k], 40, 90, 0, 1e-7);
     }
 }
 
@@ -270,8 +279,8 @@ static void losses_with_corners_end_at_the_optimum(void **state)
 {
     (void)state;
     for (int k = 0; k < CORNERS; k++) {
-        every_variant(corners[k], 60, 12, 1e-6);
-        every_variant(corners[k], 30, 50, 1e-6);
+        every_variant(corners[k], 60, 12, 0, 1e-6);
+        every_variant(corners[k], 30, 50, 0, 1e-6);
     }
 }
 
@@ -357,24 +366,16 @@ static void odd_columns_do_no_harm(void **state)
     }
 }
 
-static void lay_in_rows(scene *s)
-{
-    for (int64_t i = 0; i < s->x.n; i++)
-        for (int64_t j = 0; j < s->x.p; j++) s->value[i * s->x.p + j] = column_at(s, i, j);
-    s->x.dense = NULL, s->x.by_rows = s->value;
-}
-
-/* Offsets great and small, no bias, squares beside, signs. */
+/* All that the square loss has, with offsets great and small. */
 static void rows_will_do(void **state)
 {
     (void)state;
-    for (int variant = 0; variant < 6; variant++) {
+    every_variant("square", 60, 20, 1, 1e-7);
+    for (int variant = 0; variant < 3; variant++) {
         scene *s = new_scene("square", 60, 20, 1, 41);
-        s->q.bias = variant != 1, s->q.mix = variant == 2 ? 0.5 : 1.0;
-        s->q.nonnegative = variant == 3;
-        for (int64_t i = 0; variant == 5 && i < 60; i++) s->columns[7 * 60 + i] += 5e4;
         for (int64_t i = 0; variant == 0 && i < 60; i++) s->columns[7 * 60 + i] += 0.5;
-        for (int64_t i = 0; variant == 4 && i < 60; i++) s->columns[7 * 60 + i] = 0.1;
+        for (int64_t i = 0; variant == 1 && i < 60; i++) s->columns[7 * 60 + i] += 5e4;
+        for (int64_t i = 0; variant == 2 && i < 60; i++) s->columns[7 * 60 + i] = 0.1;
         lay_in_rows(s);
         assert_true(fenp_linear_takes_rows(&s->q));
         solve_down(s, 1e-7);
@@ -392,15 +393,50 @@ static void rows_will_do(void **state)
     free(s);
 }
 
-/* More columns than rows, weights, other losses and engines want columns. */
+/* A part that is left out is rows without weight. */
+static void parts_are_left_out(void **state)
+{
+    (void)state;
+    enum { N = 60, P = 12, PARTS = 4 };
+    for (int variant = 0; variant < 3; variant++) {
+        scene *whole = new_scene("square", N, P, 1, 71);
+        int64_t order[N];
+        double given[N];
+        for (int64_t i = 0; i < N; i++) order[i] = (7 * i + 5) % N;
+        if (variant == 1) weigh_rows(whole);
+        if (variant == 2) make_groups(whole, 3);
+        memcpy(given, whole->w, sizeof given);
+        scene *rows = new_scene("square", N, P, 1, 71);
+        memcpy(rows->w, given, sizeof given);
+        if (variant == 2) make_groups(rows, 3);
+        lay_in_rows(rows);
+        fenp_products products;
+        assert_int_equal(fenp_products_make(&rows->q, 1, order, PARTS, &products, NULL), FEN_OK);
+        rows->q.products = &products;
+        for (int64_t part = 0; part < PARTS; part++) {
+            rows->q.without = part + 1;
+            for (int64_t k = 0; k < N; k++)
+                rows->w[order[k]] = whole->w[order[k]] = k % PARTS == part ? 0.0 : given[order[k]];
+            memset(rows->beta, 0, P * sizeof(double)), memset(whole->beta, 0, P * sizeof(double));
+            one_lambda(rows, 0.1, 1e-9);
+            one_lambda(whole, 0.1, 1e-9);
+            for (int64_t j = 0; j < P; j++)
+                assert_true(fabs(rows->beta[j] - whole->beta[j]) <
+                            1e-4 * (1.0 + fabs(rows->beta[j])));
+        }
+        fenp_products_free(&products);
+        free(rows), free(whole);
+    }
+}
+
+/* More columns than rows, other losses and engines want columns. */
 static void rows_will_not_do(void **state)
 {
     (void)state;
-    for (int variant = 0; variant < 4; variant++) {
+    for (int variant = 0; variant < 3; variant++) {
         scene *s =
             new_scene(variant == 0 ? "logistic" : "square", 60, variant == 1 ? 90 : 20, 1, 41);
-        if (variant == 2) weigh_rows(s);
-        if (variant == 3) s->q.engine = "coordinate";
+        if (variant == 2) s->q.engine = "coordinate";
         lay_in_rows(s);
         assert_false(fenp_linear_takes_rows(&s->q));
         free(s);
@@ -555,6 +591,7 @@ int main(void)
         cmocka_unit_test(odd_columns_do_no_harm),
         cmocka_unit_test(rows_will_do),
         cmocka_unit_test(rows_will_not_do),
+        cmocka_unit_test(parts_are_left_out),
         cmocka_unit_test(one_row_or_one_column),
         cmocka_unit_test(scales_do_not_matter),
         cmocka_unit_test(rows_of_weight_0_do_not_exist),

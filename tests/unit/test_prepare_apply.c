@@ -108,9 +108,9 @@ static void same_sums(const fenp_design *a, const fenp_design *b)
     for (size_t i = 0; i < n; i++) u[i] = 1.0 / (double)(i + 1);
     for (int k = 0; k < 2; k++) {
         fenp_design made;
-        const fenp_linear q = { .x = k ? b : a, .y = u, .bias = 1 };
+        const fenp_linear q = { .x = k ? b : a, .y = u, .w = u, .bias = 1 };
         scores[k] = malloc(n * sizeof **scores);
-        assert_int_equal(fenp_products_make(&q, NULL, 1, &products[k], NULL), FEN_OK);
+        assert_int_equal(fenp_products_make(&q, 1, NULL, 1, &products[k], NULL), FEN_OK);
         fenp_design_scores(k ? b : a, u, scores[k]);
         assert_int_equal(fenp_design_columns(k ? b : a, &made, &columns[k], NULL), FEN_OK);
     }
@@ -145,8 +145,8 @@ static void unwritten(void **state)
     assert_non_null(strstr(err.message, "t.csv:1001: column \"a\" is infinite"));
     free(columns);
     fenp_products products;
-    const fenp_linear q = { .x = &b, .y = l.s->y, .bias = 1 };
-    assert_int_equal(fenp_products_make(&q, NULL, 1, &products, &err), FEN_BAD_DATA);
+    const fenp_linear q = { .x = &b, .y = l.s->y, .w = l.s->w, .bias = 1 };
+    assert_int_equal(fenp_products_make(&q, 1, NULL, 1, &products, &err), FEN_BAD_DATA);
     assert_non_null(strstr(err.message, "t.csv:1001: column \"a\" is infinite"));
     free(text);
     forget(&later);

@@ -12,49 +12,57 @@
 #include "base/threads.h"
 #include "solver/products.h"
 
-enum { SEED = 5, P = 6, SIDE = P + 2 };
+enum { SEED = 5, P = 6, LABELS = 2, SIDE = P + 1 + LABELS };
 
 typedef struct scene {
     fenp_design x;
-    fenp_linear q;
-    double *cells, *y;
+    fenp_linear q[LABELS];
+    double *cells, *y, *w;
     int64_t *order;
 } scene;
 
-static scene *new_scene(int64_t n, int bias)
+static scene *new_scene(int64_t n, int bias, int weighted)
 {
     scene *s = calloc(1, sizeof *s);
     s->cells = malloc((size_t)(n * P + 1) * sizeof(double));
-    s->y = malloc((size_t)(n + 1) * sizeof(double));
+    s->y = malloc((size_t)(LABELS * n + 1) * sizeof(double));
+    s->w = malloc((size_t)(n + 1) * sizeof(double));
     s->order = malloc((size_t)(n + 1) * sizeof(int64_t));
     for (int64_t k = 0; k < n * P; k++) s->cells[k] = fenp_normal(SEED, 1, (uint64_t)k);
+    for (int64_t i = 0; i < LABELS * n; i++) s->y[i] = 100.0 + fenp_normal(SEED, 2, (uint64_t)i);
     for (int64_t i = 0; i < n; i++) {
-        s->y[i] = 100.0 + fenp_normal(SEED, 2, (uint64_t)i);
+        s->w[i] = weighted ? (double)(i % 3) / 8.0 : 0.25;
         s->order[i] = (i * 7 + 3) % n; /* 7 is no divisor of the sizes below */
     }
     s->x = (fenp_design){ .n = n, .p = P, .copies = 1, .by_rows = s->cells };
-    s->q = (fenp_linear){ .x = &s->x, .y = s->y, .bias = bias };
+    for (int t = 0; t < LABELS; t++)
+        s->q[t] = (fenp_linear){ .x = &s->x, .y = s->y + t * n, .w = s->w, .bias = bias };
     return s;
 }
 
-static void end_scene(scene *s) { free(s->cells), free(s->y), free(s->order), free(s); }
+static void end_scene(scene *s) { free(s->cells), free(s->y), free(s->w), free(s->order), free(s); }
 
 static double entry(const scene *s, const fenp_products *m, int64_t i, int64_t j)
 {
-    return j < P ? s->cells[i * P + j] - m->centre[j] : j == P ? 1.0 : s->y[i] - m->centre[P + 1];
+    return j < P    ? s->cells[i * P + j] - m->centre[j]
+           : j == P ? 1.0
+                    : s->q[j - P - 1].y[i] - m->centre[j];
 }
 
 /* Of the rows of a part, or without it. */
 static void check_sum(const scene *s, const fenp_products *m, const double *sum, int64_t part,
                       int without)
 {
+    double most = 0.0;
+    for (int64_t i = 0; i < s->x.n; i++) most = fmax(most, s->w[i]);
     for (int64_t b = 0; b < SIDE; b++)
         for (int64_t a = 0; a <= b; a++) {
             long double exact = 0.0L, size = 0.0L;
             for (int64_t k = 0; k < s->x.n; k++) {
                 if ((k % m->parts == part) == without) continue;
                 const int64_t i = s->order[k];
-                const long double term = (long double)entry(s, m, i, a) * entry(s, m, i, b);
+                const long double v = most > 0.0 ? s->w[i] / most : 0.0;
+                const long double term = v * entry(s, m, i, a) * entry(s, m, i, b);
                 exact += term, size += fabsl(term);
             }
             if (!(fabsl(sum[b * SIDE + a] - exact) <= 1e-14L * size))
@@ -69,11 +77,13 @@ static void parts_are_sums(void **state)
     (void)state;
     double sum[SIDE * SIDE];
     for (int k = 0; k < 5; k++)
-        for (int bias = 0; bias < 2; bias++)
+        for (int kind = 0; kind < 4; kind++)
             for (int64_t parts = 1; parts < 12; parts += 3) {
-                scene *s = new_scene(SIZES[k], bias);
+                const int bias = kind % 2;
+                scene *s = new_scene(SIZES[k], bias, kind > 1 && k > 0);
                 fenp_products m;
-                assert_int_equal(fenp_products_make(&s->q, s->order, parts, &m, NULL), FEN_OK);
+                assert_int_equal(fenp_products_make(s->q, LABELS, s->order, parts, &m, NULL),
+                                 FEN_OK);
                 for (int64_t part = 0; part < parts; part++) {
                     check_sum(s, &m, m.part + part * SIDE * SIDE, part, 0);
                     fenp_products_sum(&m, part, sum);
@@ -93,7 +103,7 @@ static void offsets(void **state)
 {
     (void)state;
     enum { N = 2048, PARTS = 4 };
-    scene *s = new_scene(N, 1);
+    scene *s = new_scene(N, 1, 0);
     for (int64_t i = 0; i < N; i++) {
         s->cells[i * P + 0] += 1e6;
         s->cells[i * P + 1] = 0.1;
@@ -104,7 +114,7 @@ static void offsets(void **state)
     for (int64_t i = 0; i < N; i++) s->cells[i * P + 3] = i % 4 ? 3.0 + 1e-3 * s->cells[i] : 3.0;
     s->cells[6 * P + 4] = 1.0; /* part 2 */
     fenp_products m;
-    assert_int_equal(fenp_products_make(&s->q, s->order, PARTS, &m, NULL), FEN_OK);
+    assert_int_equal(fenp_products_make(s->q, LABELS, s->order, PARTS, &m, NULL), FEN_OK);
     double sum[SIDE * SIDE];
     fenp_products_sum(&m, -1, sum);
     for (int64_t j = 0; j < P; j++) {
@@ -123,14 +133,14 @@ static void threads_give_the_same_bits(void **state)
 {
     (void)state;
     enum { N = 40000 };
-    scene *s = new_scene(N, 1);
+    scene *s = new_scene(N, 1, 0);
     fenp_products one, many;
     for (int64_t parts = 1; parts < 6; parts += 4) {
         const fenp_threads before = fenp_threads_enter(1);
-        assert_int_equal(fenp_products_make(&s->q, s->order, parts, &one, NULL), FEN_OK);
+        assert_int_equal(fenp_products_make(s->q, LABELS, s->order, parts, &one, NULL), FEN_OK);
         fenp_threads_leave(before);
         const fenp_threads again = fenp_threads_enter(3);
-        assert_int_equal(fenp_products_make(&s->q, s->order, parts, &many, NULL), FEN_OK);
+        assert_int_equal(fenp_products_make(s->q, LABELS, s->order, parts, &many, NULL), FEN_OK);
         fenp_threads_leave(again);
         for (int64_t c = 0; c < parts * SIDE; c++)
             assert_memory_equal(one.part + c * SIDE, many.part + c * SIDE,
