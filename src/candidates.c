@@ -70,7 +70,7 @@ fen_status fenp_list_gammas(const fen_options *o, const fen_kernel *kernel, cons
 /* ---- lambda ------------------------------------------------------------------------- */
 
 /* That of a constant is 0, not what the rounding of its mean leaves. */
-double fenp_target_variance(const fenp_sample *s, int64_t t)
+static double target_variance(const fenp_sample *s, int64_t t)
 {
     const double *y = s->y + t * s->n;
     double mean = 0.0, sum = 0.0;
@@ -124,7 +124,7 @@ void fenp_list_lambdas(const fen_options *o, const fenp_output *outputs, const f
     u.diagonal = lp ? fenp_lp_diagonal(kernel, all)
                     : fenp_gram_mean_diagonal(kernel, fenp_sample_inputs(all), all->w);
     for (int64_t t = 0; t < all->targets; t++) {
-        const double variance = loss->labels == FEN_SIGNS ? 1.0 : fenp_target_variance(all, t);
+        const double variance = loss->labels == FEN_SIGNS ? 1.0 : target_variance(all, t);
         const double size = variance > 0.0 ? sqrt(variance) : 1.0;
         u.log_deviation += log(size) / (double)all->targets;
         if (!square)
@@ -175,7 +175,7 @@ double fenp_score_unit(const fenp_sample *x, const fenp_output *outputs, const f
 {
     double unit = 1.0;
     if (!refits)
-        unit = x->targets > 1 ? fenp_target_variance(x, t) : 1.0;
+        unit = x->targets > 1 ? target_variance(x, t) : 1.0;
     else if (fenp_has_columns(outputs, x->targets))
         unit = fenp_null_objective(fenp_judge(fenp_find_loss(o->loss)), &outputs[t].par,
                                    x->y + t * x->n, x->w, x->n, o->bias);

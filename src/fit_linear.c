@@ -11,9 +11,9 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/threads.h"
 #include "fit_rounds.h"
 #include "loss/traits.h"
+#include "penalty/traits.h"
 #include "solver/least_squares.h"
 
 typedef struct drive {
@@ -22,8 +22,6 @@ typedef struct drive {
     const fenp_sample *sample;
     double *beta; /* targets x columns of the design */
 } drive;
-
-static int is_none(const fen_model *m) { return strcmp(m->penalty->name, "none") == 0; }
 
 /* ---- the model --------------------------------------------------------------------------- */
 
@@ -51,7 +49,8 @@ static fen_status build(fenp_prep **prep, const fenp_sample *sample, fenp_settle
     m->loss = fenp_find_loss(o->loss), m->kernel = setup->kernel;
     m->penalty = settled->penalty.penalty, m->mix = settled->penalty.par;
     snprintf(m->penalty_text, sizeof m->penalty_text, "%s", o->penalty);
-    m->lambda = is_none(m) ? 0.0 : chosen->lambda, m->power = 2.0, m->tolerance = o->tolerance;
+    m->lambda = fenp_is_none(m->penalty) ? 0.0 : chosen->lambda, m->power = 2.0,
+    m->tolerance = o->tolerance;
     m->bias = o->bias, m->nonnegative = o->nonnegative, m->copies = setup->x.copies;
     m->groups = setup->groups, setup->groups = (fenp_groups){ .count = 0 };
     memcpy(m->output, settled->output, (size_t)m->targets * sizeof *m->output);
@@ -111,7 +110,7 @@ static fen_status solve_least_squares(drive *d, const fenp_task *task, fen_error
 static int takes_qr(const fen_model *m)
 {
     const int pairs = m->prep->class_count > 2 && m->output[0].minus >= 0;
-    return is_none(m) && fenp_is_square(m->loss) && !m->nonnegative && !pairs;
+    return fenp_is_none(m->penalty) && fenp_is_square(m->loss) && !m->nonnegative && !pairs;
 }
 
 /* ---- working sets -------------------------------------------------------------------------- */
@@ -246,8 +245,7 @@ static fen_status note_scores(const drive *d, fen_error *err)
 static fen_status finish(drive *d, fenp_sample *sample, const fenp_task *task, fen_error *err)
 {
     fen_model *m = d->m;
-    int over = 0;
-    for (int64_t t = 0; t < m->targets; t++) over |= fenp_is_early(m->certificate[t].verdict);
+    const int over = fenp_was_ended(m);
     fen_status status = check_finite(m, err);
     if (status == FEN_OK) status = note_scores(d, err);
     if (status == FEN_OK) status = fenp_model_train_error(m, sample, over ? NULL : task, err);
@@ -256,7 +254,7 @@ static fen_status finish(drive *d, fenp_sample *sample, const fenp_task *task, f
     if (m->terms && !m->inputs && m->kernel.table->basis != FEN_PRECOMPUTED)
         m->inputs = sample->x, sample->x = NULL;
     fenp_note_linear(m, d->setup->gamma_chosen);
-    if (is_none(m)) free(m->groups.weight), m->groups.weight = NULL;
+    if (fenp_is_none(m->penalty)) free(m->groups.weight), m->groups.weight = NULL;
     status = fenp_model_shrink(m, err);
     if (status == FEN_OK) fenp_model_mark_idle(m);
     return status;
@@ -264,26 +262,16 @@ static fen_status finish(drive *d, fenp_sample *sample, const fenp_task *task, f
 
 /* ---- the story --------------------------------------------------------------------------- */
 
-/* Of the time that a limit leaves, for the fit itself. */
-static const double FIT_SHARE = 0.2;
-
 static fen_status choose_lambda(const fenp_setup *setup, const fenp_sample *sample,
                                 const fenp_settled *settled, fenp_chosen *chosen,
                                 const fenp_task *task, fen_error *err)
 {
     fenp_task choosing = fenp_task_part(task, "selection", 0.1, 0.8);
-    if (strcmp(settled->penalty.penalty->name, "none") == 0) return FEN_OK;
-    if (choosing.deadline > 0.0) choosing.deadline -= FIT_SHARE * (choosing.deadline - fenp_now());
+    if (fenp_is_none(settled->penalty.penalty)) return FEN_OK;
+    if (choosing.deadline > 0.0)
+        choosing.deadline -= FENP_FIT_SHARE * (choosing.deadline - fenp_now());
     return fenp_choose_linear(setup->problem, setup->count, sample, &settled->o, settled->output,
                               chosen, &choosing, err);
-}
-
-/* Optimal or not: with more time it would have been another objective. */
-static void mark_cut(fen_model *m)
-{
-    for (int64_t t = 0; t < m->targets; t++)
-        if (!fenp_is_early(m->certificate[t].verdict))
-            m->certificate[t].verdict = FEN_VERDICT_LIMIT;
 }
 
 static fen_status fit_setup(fenp_prep **prep, fenp_sample *sample, fenp_settled *settled,
@@ -300,7 +288,7 @@ static fen_status fit_setup(fenp_prep **prep, fenp_sample *sample, fenp_settled 
     drive d = { m, setup, sample, m->terms ? m->terms : m->weights };
     status = fenp_model_find_deviations(m, sample, err);
     if (status == FEN_OK) status = solve(&d, &solving, err);
-    if (status == FEN_OK && chosen.cut) mark_cut(m);
+    if (status == FEN_OK && chosen.cut) fenp_mark_cut(m);
     if (status == FEN_OK) status = finish(&d, sample, &solving, err);
     if (status == FEN_OK)
         *out = m;
@@ -315,7 +303,7 @@ fen_status fenp_fit_linear(fenp_prep **prep, fenp_sample *sample, fenp_settled *
     const double start = fenp_now();
     const fenp_task beginning = fenp_task_part(task, "preparation", 0.0, 0.1);
     fenp_setup setup;
-    const int none = strcmp(settled->penalty.penalty->name, "none") == 0; /* QR has columns */
+    const int none = fenp_is_none(settled->penalty.penalty); /* QR has columns */
     const int selects = fenp_count_lambdas_linear(&settled->o) > 1;
     const fenp_purpose purpose = none ? FENP_BY_COLUMNS : selects ? FENP_TO_SELECT : FENP_TO_SOLVE;
     fen_status status = fenp_setup_make(*prep, sample, settled, purpose, &setup, &beginning, err);

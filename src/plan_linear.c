@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/registry.h"
 #include "loss/traits.h"
+#include "penalty/traits.h"
 #include "solver/least_squares.h"
 #include "solver/products.h"
 #include "story.h"
@@ -45,7 +46,7 @@ static outline draw(const fenp_sample *sample, const fenp_settled *settled)
 {
     const fen_options *o = &settled->o;
     const fen_loss *loss = fenp_find_loss(o->loss);
-    const int none = strcmp(settled->penalty.penalty->name, "none") == 0;
+    const int none = fenp_is_none(settled->penalty.penalty);
     const int joint = settled->penalty.how && strcmp(settled->penalty.how, "targets") == 0;
     const fen_kernel *kernel = fenp_find_kernel(o->kernel);
     outline out = { .expands = !kernel->linear };

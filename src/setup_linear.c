@@ -9,12 +9,12 @@
  *             kernel (square loss, any lambda) is best with
  *
  * Cost: a copy of dense features, or n^2 numbers. Sparse features are not copied. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "penalty/traits.h"
 #include "promise/loo.h"
 #include "story.h"
 
@@ -100,7 +100,7 @@ static fen_status make_design(const fenp_sample *sample, const fen_options *o, f
 static fen_status make_groups(const fenp_prep *prep, const fenp_settled *settled, fenp_setup *s,
                               fen_error *err)
 {
-    const int none = strcmp(settled->penalty.penalty->name, "none") == 0;
+    const int none = fenp_is_none(settled->penalty.penalty);
     if (!s->kernel.table->linear)
         s->groups = (fenp_groups){ .count = s->x.p };
     else if (!none)

@@ -100,6 +100,8 @@ fen_status fenp_choose(const fenp_sample *sample, const fen_options *o,
                        const fenp_output *outputs, const fen_kernel *kernel,
                        const fenp_strategy *strategy, fenp_chosen *out, const fenp_task *task,
                        fen_error *err);
+/* Gammas that are scored side by side, each with a work area of its own (select_scores.c). */
+int        fenp_gammas_at_once(int64_t rows, int gammas);
 
 /* ---- setup_linear.c: the problems that penalties on coefficients make of a sample -------- */
 typedef struct fenp_setup {
@@ -147,7 +149,7 @@ fen_status fenp_select_linear(const fenp_prep *prep, const fenp_sample *sample,
                               const fenp_settled *settled, fenp_chosen *out,
                               const fenp_task *task, fen_error *err);
 
-/* ---- fit_linear.c: prepare, settle, setup, choose, solve, certify for such penalties ------ */
+/* ---- fit_linear.c: setup, choose, solve, certify for such penalties ----------------------- */
 /* Takes over *prep, and inputs of sample. */
 fen_status fenp_fit_linear(fenp_prep **prep, fenp_sample *sample, fenp_settled *settled,
                            const fenp_task *task, fen_model **out, fen_error *err);
@@ -197,10 +199,6 @@ void       fenp_lambdas_by_units(const fen_options *o, const fenp_units *units, 
 fen_status fenp_list_gammas(const fen_options *o, const fen_kernel *kernel,
                             const fenp_sample *all, int wanted, double *gammas, fen_error *err);
 double     fenp_gamma_step(const fen_kernel *kernel, int steps);   /* as a factor       */
-double     fenp_target_variance(const fenp_sample *sample, int64_t target);
-
-/* Gammas that are scored side by side, each with a work area of its own. */
-int        fenp_gammas_at_once(int64_t rows, int gammas);
 
 /* ---- fit_solve.c: dual, coef_scale, offset, weights, tangents, free parameters of the
  * outputs, method and certificate of a model that says what is to be solved -------------- */
