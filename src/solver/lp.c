@@ -6,6 +6,8 @@
  * (q = 101): it is looked at where it does not, and scaled as t^q.
  * Gap. u is cut into the domain of the conjugate and shifted to sum u = 0 by what rounding left
  * to be done; b is the best one for om.
+ * Doubt. om of a low rank is too small by about what its last columns have in it. A gap goes with
+ * the square of an error in om where the loss is smooth, else with the error itself.
  * Cost. A hundred passes over the rows at the start, one or two for a gap. */
 #include "solver/lp.h"
 
@@ -17,10 +19,13 @@
 #include "base/linalg.h"
 #include "tensor/duality.h"
 
-enum { VECTORS = 8, HALVINGS = 60 };
+enum { VECTORS = 9, HALVINGS = 60 };
 static const double LEAST_PART = 1e-250; /* of u, that a start may take */
 static const double HALF = 0.5;          /* a gap of nearly nothing proved */
 static const double FAR = 1e3;           /* in T, which a step divides by 3 to 5 */
+static const double CONVERGED = 0.5;     /* of the doubt: then it is the form that needs work */
+static const double AIM = 0.3;           /* of the goal: doubt after growing */
+static const double LEAST_GROWTH = 0.5, MOST_GROWTH = 0.02; /* parts that a growing form leaves */
 
 /* ---- sizes ------------------------------------------------------------------------------- */
 
@@ -65,7 +70,8 @@ fen_status fenp_lp_begin(fenp_arena *arena, const fenp_problem *problem, fenp_lp
     fenp_lp s = { .n = n, .p = sample->p, .order = problem->kernel.par.order };
     const fenp_route *route = fenp_pick_route(problem->route, &of, err);
     if (!route) return err && err->status != FEN_OK ? err->status : FEN_BAD_CALL;
-    double **vectors[VECTORS] = { &s.y, &s.zeros, &s.a, &s.om, &s.u, &s.best_a, &s.best_om, NULL };
+    double **vectors[VECTORS] = { &s.y,     &s.zeros,  &s.a,       &s.om, &s.u,
+                                  &s.other, &s.best_a, &s.best_om, NULL };
     for (int k = 0; vectors[k]; k++) *vectors[k] = fenp_arena_doubles(arena, n);
     s.row = (int64_t *)(void *)fenp_arena_doubles(arena, n);
     of.room -= fenp_lp_system_bytes(&of, route); /* which comes after the form */
@@ -99,6 +105,38 @@ void fenp_lp_judge(fenp_lp *s)
     if (isnan(s->gap)) s->gap = INFINITY;
     if (s->gap < s->best_gap) keep(s);
 }
+
+/* ---- a form that is near enough ----------------------------------------------------------- */
+
+double fenp_lp_doubt(fenp_lp *s)
+{
+    if (!s->form.more) return 0.0;
+    const double more = s->form.route->tail(&s->form, s->a, s->other);
+    for (int64_t i = 0; i < s->n; i++) s->other[i] += s->om[i];
+    const double b = fenp_target_offset(&s->q, s->other, s->b);
+    const double gap = fenp_target_mismatch(&s->q, s->other, b, s->u);
+    return fenp_target_relative(&s->q, s->other, b, s->value + more, gap);
+}
+
+fen_status fenp_lp_grow(fenp_lp *s, double goal, int *grown, const fenp_task *task, fen_error *err)
+{
+    const double doubt = fenp_lp_doubt(s);
+    *grown = 0;
+    if (!(doubt > goal) || !(s->gap < INFINITY) || s->gap > fmax(goal, CONVERGED * doubt))
+        return FEN_OK;
+    const double less = AIM * goal / doubt;
+    const double part = s->q.loss->smoothness > 0.0 ? sqrt(less) : less;
+    const fen_status status =
+        s->form.route->grow(&s->form, fmin(fmax(part, MOST_GROWTH), LEAST_GROWTH), task, err);
+    if (status != FEN_OK) return status;
+    *grown = 1;
+    s->best_gap = INFINITY; /* of another form */
+    fenp_lp_look(s);
+    fenp_lp_judge(s);
+    return FEN_OK;
+}
+
+/* ---- the answer --------------------------------------------------------------------------- */
 
 void fenp_lp_leave(fenp_lp *s, fenp_solution *out)
 {

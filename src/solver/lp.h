@@ -26,6 +26,7 @@ typedef struct fenp_lp {
     double  gap;               /* relative, of a, om and b                              */
     double  excess;            /* the same in units of the objective in a               */
     double *u;                 /* n: a / s, made feasible                               */
+    double *other;             /* n: om as it may be, where the form is not exact       */
     double *best_a, *best_om;  /* n: those with the least gap so far                    */
     double  best_b, best_gap, best_value;
     int64_t steps;             /* since begin                                           */
@@ -44,6 +45,13 @@ int        fenp_lp_set(fenp_lp *s, const fenp_problem *problem, const double *du
 void       fenp_lp_look(fenp_lp *s);
 /* b, u and gap of what fenp_lp_look saw; the best one is kept. */
 void       fenp_lp_judge(fenp_lp *s);
+/* The relative gap of what fenp_lp_judge saw if om is off by what the end of a low rank has in it: an
+ * estimate of the gap for the kernel itself. 0: the form is as near to it as it can be. */
+double     fenp_lp_doubt(fenp_lp *s);
+/* Where that is above the goal, and the gap is not what is to be worked at: a form of larger rank;
+ * look and judge are done. *grown: there is one, and what depends on the rank is to be made anew. */
+fen_status fenp_lp_grow(fenp_lp *s, double goal, int *grown, const fenp_task *task,
+                        fen_error *err);
 /* What the best of them comes to; dual, scale, offset, weights, scores and gap. */
 void       fenp_lp_leave(fenp_lp *s, fenp_solution *out);
 /* Steps that a state of either method has made since begin. */
@@ -87,11 +95,13 @@ typedef struct fenp_lp_system {
     double *short1, *short2;   /* rank + 1                                              */
     int     bias;
     int64_t m;
+    fenp_arena arena;          /* a piece of the caller's, for any rank of the form     */
 } fenp_lp_system;
 int64_t    fenp_lp_system_bytes(const fenp_form_size *size, const fenp_route *route);
 double     fenp_lp_system_flops(const fenp_form_size *size, const fenp_route *route);
 void       fenp_lp_system_open(fenp_lp_system *e, fenp_arena *arena, const fenp_form *form,
                                int bias);
+void       fenp_lp_system_fit(fenp_lp_system *e, const fenp_form *form);   /* its rank is another */
 /* B at s->a; d (m > 0 of them, rows of positive weight) to the diagonal; and the factor. */
 fen_status fenp_lp_system_factor(fenp_lp_system *e, const fenp_lp *s, const double *d,
                                  const fenp_task *task, fen_error *err);

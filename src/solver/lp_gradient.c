@@ -113,11 +113,13 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 {
     state *s = work;
     fen_status status = FEN_OK;
+    int grown;
     if (fenp_lp_set(&s->lp, problem, out->dual)) {
         s->r = first_step(&s->lp), s->bend = 0.0;
-        for (int k = 0; k < AT_ONCE && s->lp.gap > problem->gap; k++) {
-            status = fenp_task_at(task, 0.0, err);
-            if (status != FEN_OK || !step(s)) break;
+        for (int k = 0; k < AT_ONCE; k++) {
+            status = fenp_lp_grow(&s->lp, problem->gap, &grown, task, err);
+            if (status == FEN_OK) status = fenp_task_at(task, 0.0, err);
+            if (status != FEN_OK || !(s->lp.gap > problem->gap) || !step(s)) break;
             fenp_lp_judge(&s->lp);
         }
     }

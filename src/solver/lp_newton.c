@@ -346,16 +346,29 @@ static int enter(state *s)
     return 1;
 }
 
+/* The iteration goes on with a form of larger rank where this one is too coarse for the goal. */
+static fen_status grow(state *s, double goal, int *grown, const fenp_task *task, fen_error *err)
+{
+    const double b = s->lp.b;
+    const fen_status status = fenp_lp_grow(&s->lp, goal, grown, task, err);
+    if (*grown) fenp_lp_system_fit(&s->system, &s->lp.form);
+    s->lp.b = b;
+    return status;
+}
+
 static fen_status run(state *s, double goal, const fenp_task *task, fen_error *err)
 {
     fenp_lp *lp = &s->lp;
     fen_status status = FEN_OK;
     double moved = 1.0, best = INFINITY;
-    int waited = 0;
+    int waited = 0, grown;
     if (!enter(s)) return FEN_OK;
     fenp_lp_judge(lp);
     set_multipliers(s);
-    for (int k = 0; k < STEPS && lp->gap > (s->pairs ? FINAL : 1.0) * goal; k++) {
+    for (int k = 0; k < STEPS; k++) {
+        status = grow(s, goal, &grown, task, err);
+        if (grown) best = INFINITY, waited = 0;
+        if (status != FEN_OK || !(lp->gap > (s->pairs ? FINAL : 1.0) * goal)) break;
         status = fenp_task_at(task, 0.0, err);
         const double b = lp->b;
         if (status == FEN_OK) status = step(s, &moved, task, err);
@@ -414,7 +427,8 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 {
     state *s = work;
     fen_status status = FEN_OK;
-    if (fenp_lp_set(&s->lp, problem, out->dual) && s->lp.gap > problem->gap)
+    if (fenp_lp_set(&s->lp, problem, out->dual) &&
+        fmax(s->lp.gap, fenp_lp_doubt(&s->lp)) > problem->gap)
         status = run(s, problem->gap, task, err);
     if (status == FEN_OK || fenp_is_end(status)) fenp_lp_leave(&s->lp, out);
     return status;

@@ -58,9 +58,20 @@ double fenp_lp_system_flops(const fenp_form_size *size, const fenp_route *route)
 
 void fenp_lp_system_open(fenp_lp_system *e, fenp_arena *arena, const fenp_form *form, int bias)
 {
-    const int64_t n = form->size.n;
+    const int64_t bytes = fenp_lp_system_bytes(&form->size, form->route);
+    *e = (fenp_lp_system){ .n = form->size.n, .bias = bias };
+    e->arena.base = (char *)(void *)fenp_arena_doubles(arena, bytes / (int64_t)sizeof(double));
+    e->arena.size = bytes;
+    fenp_lp_system_fit(e, form);
+}
+
+void fenp_lp_system_fit(fenp_lp_system *e, const fenp_form *form)
+{
+    const int64_t n = e->n;
     const int root = by_root(form->route, form->rank, n);
-    *e = (fenp_lp_system){ .n = n, .rank = root ? form->rank : -1, .bias = bias };
+    fenp_arena *arena = &e->arena;
+    arena->used = 0;
+    e->rank = root ? form->rank : -1;
     e->matrix = fenp_arena_doubles(arena, n * (root ? form->rank : n));
     e->d = fenp_arena_doubles(arena, n);
     e->ones = fenp_arena_doubles(arena, n);

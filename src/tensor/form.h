@@ -10,8 +10,8 @@
  *   low-rank   q = 2h: the Gram matrix of all products of h rows is an ordinary kernel matrix;
  *              its pivoted Cholesky factor of rank r (tensor/pivots.h), in single precision:
  *              T = sum_r (L_r a^h)^2, B = V V', V_r = L_r a^(h-1), om = V V'a. The factor comes
- *              out of the first pivots: T is a little too small. The certificate knows nothing
- *              of this, and says what it comes to.
+ *              out of the first pivots, and of more where a solver needs them: T is a little too
+ *              small. The certificate knows nothing of this, and says what it comes to.
  * Rows of a = 0 take no part, but om is that of all rows. */
 #ifndef FENP_FORM_H
 #define FENP_FORM_H
@@ -43,6 +43,7 @@ typedef struct fenp_form {
     fenp_form_size size;
     fen_view x;
     int64_t rank;              /* columns of root: features, or rank; -1: there is no root */
+    int more;                  /* a low rank can grow                                   */
     int capped;                /* a low rank ended where the room does: more would be nearer */
     void *own;
 } fenp_form;
@@ -64,6 +65,13 @@ struct fenp_route {
     void       (*curvature)(const fenp_form *f, const double *a, double *b);
     /* n x rank, column-major: B = root root'. NULL: there is none. */
     void       (*root)(const fenp_form *f, const double *a, double *root);
+    /* ---- of forms with more: NULL where there are none -------------------------------------- */
+    /* What the last columns of the root have in om and T(a): as much is to be expected of all that
+     * are not there. */
+    double     (*tail)(const fenp_form *f, const double *a, double *om);
+    /* A form that leaves about `part` of what this one leaves of the kernel: rank, more and capped
+     * change. Where that fails or is stopped the form is as before. */
+    fen_status (*grow)(fenp_form *f, double part, const fenp_task *task, fen_error *err);
 };
 extern const fenp_route fenp_route_features, fenp_route_packed, fenp_route_low_rank;
 extern const fenp_route *const fenp_routes[];            /* NULL last */

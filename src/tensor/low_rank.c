@@ -9,15 +9,18 @@
  * Method: V by contracting all L_r, each read once (tensor/contract.h); threads share the columns.
  *   V of the last a is kept, as a Newton method asks for the scores and then for the curvature: a
  *   form has one caller at a time.
+ *   A factor begins with a modest tolerance, START, and grows when the solver asks for more
+ *   (`grow`): the search for pivots goes on where it stopped, and columns that are there stay. The
+ *   last columns tell what to expect of those that are not there (`tail`). The arena has room
+ *   for all columns that there may ever be; what is not written takes no memory.
  * Accuracy: the form is that of a kernel smaller by E, 0 <= diag E <= tolerance times the largest
- *   kernel value (nearly: no pass over all points makes sure of it). At solutions (concrete,
- *   exponential kernel, q = 4) T is then too small by 4e4 (n = 100, 200) to 1e5 (n = 500) times
- *   the tolerance of the objective: TOLERANCE makes about 1e-6 of it. Where the rank stays low,
- *   it is FINE, at which rounding sets the limit: 1e-9. The roundings of single precision are
- *   below that; in the first columns they would come to 1e-6.
- * Cost: opening about 2 M r^2 flops, at half the rate of a product; V: 4 r M bytes of memory traffic. 1000 rows of concrete, 8
- *   features, q = 4, lambda = 0.001: the whole fit takes 2.6 GB and 67 s of processor time, and
- *   the certificate for the true kernel has a relative gap of 7e-9. */
+ *   kernel value. At solutions (concrete, exponential kernel, q = 4) T is then too small by 4e4 (n =
+ *   100, 200) to 1e5 (n = 500) times the tolerance of the objective: TOLERANCE makes about 1e-6 of
+ *   it, and a gap, which goes with the square of that, of 1e-8. Where the rank stays low, it is
+ *   FINE, at which rounding sets the limit: 1e-9. The roundings of single precision are below
+ *   that; in the first columns they would come to 1e-6.
+ * Cost: about 2 M r^2 flops in all, at half the rate of a product; V: 4 r M bytes of memory
+ *   traffic. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -32,13 +35,17 @@ enum {
     FEW_POINTS = 50000,
     MOST = 1536, /* columns: 3.3 GB for 1000 rows of q = 4 */
     MOST_OF_FEW = 2048,
+    LEAST_CANDIDATES = 1024,
     LEAST = 32,       /* columns below which it is not worth while, however little room there is */
     USUAL = 900,      /* the rank that the planner counts with for TOLERANCE */
     LOOK = 1 << 22,   /* points up to which it looks at them */
     USUAL_DEGREE = 6, /* and for FINE: monomials up to this degree */
 };
-static const double TOLERANCE = 1e-11, FINE = 1e-14;
-static const double CHEAP = 1e11; /* flops M r^2 up to which the rank may grow for FINE */
+static const double START = 1e-8, TOLERANCE = 1e-11, FINE = 1e-14;
+/* Flops M r^2 up to which the rank may grow for FINE: at the start, and when that is asked for. */
+static const double AT_ONCE = 1e9, CHEAP = 1e11;
+static const double TAIL = 0.125;            /* of the columns */
+static const double LESS = 0.25, MORE = 8.0; /* of them, that may be expected of others */
 /* Of the rank among the first candidates, for each time that there are twice as many points: 0 to
  * 0.046 over data of 6 to 13 columns, 200 to 1000 rows. */
 static const double GROWTH = 0.06;
@@ -54,12 +61,18 @@ typedef struct low_rank {
     double *at;
     double *along; /* rank: V'a */
     int known;     /* v is there */
+    fenp_pivots_so_far so_far;
 } low_rank;
 
 static inline int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t max_of(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
+
+static int64_t *integers(fenp_arena *arena, int64_t count)
+{
+    return (int64_t *)(void *)fenp_arena_doubles(arena, count);
+}
 
 static int64_t points_of(const fenp_form_size *size)
 {
@@ -76,38 +89,42 @@ static int64_t fixed_bytes(const fenp_form_size *size)
            fenp_arena_bytes((int64_t)sizeof(low_rank) / 8 + 1);
 }
 
-/* Bytes of a form of that rank, or -1. */
+/* Bytes of a form of that rank, with the pivots that it may go on from, or -1. */
 static int64_t bytes_of_rank(const fenp_form_size *size, int64_t rank)
 {
     const int64_t points = points_of(size), fixed = fixed_bytes(size);
+    const int64_t h = fenp_half_order(&size->kernel);
     if (fixed < 0 || points == INT64_MAX || fenp_bytes(points, rank, 64) < 0 ||
         fenp_bytes(size->n, rank, 64) < 0)
         return -1;
     const int64_t wide = min_of(rank, WIDE);
     return fixed + fenp_arena_bytes(points * wide) +
            fenp_arena_bytes((points * (rank - wide) + 1) / 2) + fenp_arena_bytes(size->n * rank) +
-           fenp_arena_bytes(rank);
+           fenp_arena_bytes(rank) + fenp_arena_bytes(rank * h) +
+           fenp_arena_bytes(rank * (rank + 1) / 2) + fenp_arena_bytes(fenp_first_candidates() + 1);
 }
 
-/* Bytes at the end of opening: the form, the pivots, and the blocks that the factor comes from. */
-static int64_t end_bytes(const fenp_form_size *size, int64_t rank)
+/* Of a search beside a factor: they are not to take more memory than that. */
+static int64_t candidates_of(int64_t points)
 {
-    const int64_t form = bytes_of_rank(size, rank), threads = omp_get_max_threads();
-    const double block = (double)threads * FENP_PIVOT_BLOCK * (double)(size->p + rank + 1);
-    const double beside = (double)rank * (double)(rank + size->p) + block + size->kernel.par.order;
-    return form < 0 || beside > 1e17 ? -1 : form + (int64_t)(8.0 * beside) + 1024;
+    const int64_t some = max_of(points / 8, LEAST_CANDIDATES);
+    return min_of(points, min_of(some, fenp_first_candidates()));
 }
 
-/* Bytes of the search for the pivots, which is over before there is a factor. */
-static int64_t search_bytes(const fenp_form_size *size, int64_t rank, int least)
+/* And with the search for more, which is there for as long as it takes; -1: beyond counting */
+static int64_t growing_bytes(const fenp_form_size *size, int64_t rank, int least)
 {
-    return fenp_search_bytes(size->n, size->p, fenp_half_order(&size->kernel), rank, least);
+    const int64_t form = bytes_of_rank(size, rank), h = fenp_half_order(&size->kernel);
+    const int64_t search =
+        least ? fenp_search_bytes(size->n, size->p, h, rank, 1)
+              : fenp_search_bytes_among(size->p, h, rank, candidates_of(points_of(size)));
+    return form < 0 || search < 0 ? -1 : form + search;
 }
 
 static int fits(const fenp_form_size *size, int64_t rank)
 {
-    const int64_t bytes = max_of(end_bytes(size, rank), search_bytes(size, rank, 1));
-    return size->room == 0 || bytes <= size->room;
+    const int64_t bytes = growing_bytes(size, rank, 1);
+    return size->room == 0 || (bytes >= 0 && bytes <= size->room);
 }
 
 /* The rank that is of use: a series that ends has no more than its features. */
@@ -127,36 +144,43 @@ static int64_t most_rank(const fenp_form_size *size)
     return rank;
 }
 
-/* Pivots up to which the search goes on for FINE. */
-static int64_t few_pivots(const fenp_form_size *size)
+/* Pivots up to which the search goes on for FINE, at so many flops. */
+static int64_t few_pivots(const fenp_form_size *size, double flops)
 {
-    return (int64_t)sqrt(CHEAP / (double)points_of(size));
+    return (int64_t)sqrt(flops / (double)points_of(size));
 }
 
 /* No rank is known before: what comes out as a rule. */
 static int64_t usual_rank(const fenp_form_size *size)
 {
     const int64_t monomials = fenp_multisets(size->p + 1, USUAL_DEGREE);
-    return min_of(most_rank(size), min_of(max_of(USUAL, few_pivots(size)), monomials));
+    return min_of(most_rank(size), min_of(max_of(USUAL, few_pivots(size, CHEAP)), monomials));
 }
 
-static fenp_pivots_wish wish_of(const fenp_form_size *size)
+/* Down to a tolerance, and no further than where it ends; few: pivots up to which that is FINE.
+ * Candidates take what the largest form leaves. */
+static fenp_pivots_wish wish_of(const fenp_form_size *size, double tolerance, double fine,
+                                int64_t few)
 {
-    return (fenp_pivots_wish){ .tolerance = TOLERANCE,
-                               .fine = FINE,
-                               .few = few_pivots(size),
-                               .most = most_rank(size),
-                               .room = size->room };
+    const int64_t most = most_rank(size);
+    return (fenp_pivots_wish){
+        .tolerance = fmax(tolerance, TOLERANCE),
+        .fine = fmax(fine, FINE),
+        .few = few,
+        .most = most,
+        .candidates = candidates_of(points_of(size)),
+        .room = size->room ? max_of(1, size->room - max_of(0, bytes_of_rank(size, most))) : 0
+    };
 }
 
 /* What to expect of these rows: the rank among some of their products, and a little more. */
 static int64_t rank_of_rows(const fenp_form_size *size, fen_view x)
 {
     const int64_t points = points_of(size), first = fenp_first_candidates();
-    fenp_pivots_wish wish = wish_of(size);
+    fenp_pivots_wish wish = wish_of(size, TOLERANCE, FINE, few_pivots(size, CHEAP));
     fenp_pivots found;
     if (points > LOOK) return wish.most;
-    wish.room = 0, wish.look = 1;
+    wish.room = wish.candidates = 0, wish.look = 1;
     if (fenp_pivots_search(&size->kernel, x, &wish, &found, NULL, NULL) != FEN_OK) return wish.most;
     const int64_t rank = found.count;
     fenp_pivots_free(&found);
@@ -168,9 +192,7 @@ static int64_t rank_of_rows(const fenp_form_size *size, fen_view x)
 
 static int64_t usual_bytes(const fenp_form_size *size, const fen_view *x)
 {
-    const int64_t rank = max_of(1, x ? rank_of_rows(size, *x) : usual_rank(size));
-    const int64_t form = end_bytes(size, rank), search = search_bytes(size, rank, 0);
-    return form < 0 || search < 0 ? -1 : max_of(form, search);
+    return growing_bytes(size, max_of(1, x ? rank_of_rows(size, *x) : usual_rank(size)), 0);
 }
 
 static int possible(const fenp_form_size *size)
@@ -181,11 +203,9 @@ static int possible(const fenp_form_size *size)
 /* The search takes what there is, within what it can do with and what it can use. */
 static int64_t bytes(const fenp_form_size *size)
 {
-    const int64_t rank = most_rank(size), form = end_bytes(size, rank);
-    const int64_t search = search_bytes(size, rank, 0), room = max_of(size->room, form);
-    if (form < 0 || search < 0) return -1;
-    return max_of(form, size->room > 0 ? min_of(search, max_of(room, search_bytes(size, rank, 1)))
-                                       : search);
+    const int64_t rank = most_rank(size), full = growing_bytes(size, rank, 0);
+    if (full < 0 || size->room == 0) return full;
+    return min_of(full, max_of(size->room, growing_bytes(size, rank, 1)));
 }
 
 static double build(const fenp_form_size *size)
@@ -202,91 +222,80 @@ static double step(const fenp_form_size *size)
 
 /* ---- the factor ----------------------------------------------------------------------------- */
 
-/* Columns of points first .. first + count - 1; l: count x rank, row-major. */
-static void store(low_rank *f, int64_t first, int64_t count, const double *l)
+/* The new columns of points first .. first + count - 1; l: count x rank, row-major. */
+static void take(void *user, int64_t first, int64_t count, int64_t rank, const double *l)
 {
-    const int64_t r = f->rank, wide = min_of(r, WIDE);
-    for (int64_t j = 0; j < wide; j++)
-        for (int64_t i = 0; i < count; i++) f->wide[j * f->points + first + i] = l[i * r + j];
-    for (int64_t j = wide; j < r; j++)
+    low_rank *f = user;
+    for (int64_t j = f->rank; j < rank && j < WIDE; j++)
+        for (int64_t i = 0; i < count; i++) f->wide[j * f->points + first + i] = l[i * rank + j];
+    for (int64_t j = max_of(f->rank, WIDE); j < rank; j++)
         for (int64_t i = 0; i < count; i++)
-            f->single[(j - wide) * f->points + first + i] = (float)l[i * r + j];
+            f->single[(j - WIDE) * f->points + first + i] = (float)l[i * rank + j];
 }
 
-static fen_status fill(low_rank *f, const fenp_span *span, const fenp_task *task, fen_error *err)
-{
-    const int64_t p = span->x.cols, threads = omp_get_max_threads(), group = 32 * FENP_PIVOT_BLOCK;
-    const int64_t own = FENP_PIVOT_BLOCK * (p + f->rank + 1) + span->h;
-    fenp_arena arena;
-    fen_status status = fenp_arena_open(&arena, fenp_arena_bytes(own * threads),
-                                        "the factor of the products of rows", err);
-    if (status != FEN_OK) return status;
-    double *work = fenp_arena_doubles(&arena, own * threads);
-    for (int64_t from = 0; from < f->points && status == FEN_OK; from += group) {
-        const int64_t to = min_of(from + group, f->points);
-#pragma omp parallel for schedule(dynamic)
-        for (int64_t first = from; first < to; first += FENP_PIVOT_BLOCK) {
-            const int64_t count = min_of(FENP_PIVOT_BLOCK, to - first);
-            double *u = work + omp_get_thread_num() * own, *l = u + FENP_PIVOT_BLOCK * p + span->h;
-            double *e = l + FENP_PIVOT_BLOCK * f->rank;
-            fenp_span_block(span, first, count, u, l, e);
-            store(f, first, count, l);
-        }
-        status = fenp_task_at(task, (double)to / (double)f->points, err);
-    }
-    fenp_arena_close(&arena);
-    return status;
-}
-
-static fen_status factorise(low_rank *f, const fenp_pivots *pivots, const fenp_form_size *size,
-                            fen_view x, const fenp_task *task, fen_error *err)
-{
-    fenp_arena arena;
-    const int64_t count = pivots->count * x.cols;
-    fen_status status = fenp_arena_open(&arena, fenp_arena_bytes(count), "the pivots", err);
-    if (status != FEN_OK) return status;
-    double *point = fenp_arena_doubles(&arena, count);
-    fenp_span_points(x, pivots->h, pivots->row, pivots->count, point);
-    const fenp_span span = { &size->kernel, x, pivots->h, pivots->count, pivots->factor, point };
-    status = fill(f, &span, task, err);
-    fenp_arena_close(&arena);
-    return status;
-}
-
-/* Pieces of the arena for the rank that was found. */
-static low_rank *new_low_rank(fenp_arena *arena, const fenp_form_size *size, int64_t rank)
+/* Pieces of the arena for the largest rank that there may be. */
+static low_rank *new_low_rank(fenp_arena *arena, const fenp_form_size *size, int64_t most)
 {
     const int64_t h = fenp_half_order(&size->kernel), n = size->n;
-    const int64_t wide = min_of(rank, WIDE), points = points_of(size);
+    const int64_t wide = min_of(most, WIDE), points = points_of(size);
     low_rank *f = (low_rank *)(void *)fenp_arena_doubles(arena, (int64_t)sizeof *f / 8 + 1);
-    int64_t *sets = (int64_t *)(void *)fenp_arena_doubles(arena, fenp_contract_sets(n, h));
-    *f = (low_rank){ .points = points, .rank = rank, .work_size = fenp_contract_work(n, h) };
+    int64_t *sets = integers(arena, fenp_contract_sets(n, h));
+    *f = (low_rank){ .points = points, .work_size = fenp_contract_work(n, h) };
     f->contract = fenp_contract_open(n, h, sets);
-    f->wide = fenp_arena_doubles(arena, points * wide);
-    f->single = (float *)(void *)fenp_arena_doubles(arena, (points * (rank - wide) + 1) / 2);
     f->work = fenp_arena_doubles(arena, f->work_size * omp_get_max_threads());
-    f->v = fenp_arena_doubles(arena, n * rank);
     f->at = fenp_arena_doubles(arena, n);
-    f->along = fenp_arena_doubles(arena, rank);
+    f->along = fenp_arena_doubles(arena, most);
+    f->so_far.row = integers(arena, most * h);
+    f->so_far.number = integers(arena, fenp_first_candidates() + 1);
+    f->so_far.low = fenp_arena_doubles(arena, most * (most + 1) / 2);
+    f->v = fenp_arena_doubles(arena, n * most);
+    f->wide = fenp_arena_doubles(arena, points * wide);
+    f->single = (float *)(void *)fenp_arena_doubles(arena, (points * (most - wide) + 1) / 2);
+    f->so_far.left = INFINITY, f->so_far.take = take, f->so_far.user = f;
     return f;
+}
+
+/* Whether more pivots would be of use, and may be had. */
+static int has_more(const fenp_form *form, const fenp_pivots_so_far *to)
+{
+    const fenp_form_size *size = &form->size;
+    const double end = to->count < few_pivots(size, CHEAP) ? FINE : TOLERANCE;
+    return to->count > 0 && to->count < most_rank(size) && to->left > end;
+}
+
+static fen_status search(fenp_form *form, const fenp_pivots_wish *wish, const fenp_task *task,
+                         fen_error *err)
+{
+    low_rank *f = form->own;
+    const fen_status status =
+        fenp_pivots_go_on(&form->size.kernel, form->x, wish, &f->so_far, task, err);
+    if (status != FEN_OK) return status;
+    const int same = f->so_far.count == f->rank; /* rounding errors are all that is left */
+    form->rank = f->rank = f->so_far.count;
+    form->more = !same && has_more(form, &f->so_far);
+    form->capped = f->rank == wish->most && wish->most < useful_rank(&form->size);
+    f->known = 0;
+    return FEN_OK;
 }
 
 static fen_status open_form(fenp_arena *arena, const fenp_form_size *size, fen_view x,
                             fenp_form *out, const fenp_task *task, fen_error *err)
 {
-    const fenp_pivots_wish wish = wish_of(size);
-    const fenp_task finding = fenp_task_part(task, "pivots", 0.0, 0.7);
-    const fenp_task filling = fenp_task_part(task, "low-rank factor", 0.7, 1.0);
-    fenp_pivots pivots;
-    fen_status status = fenp_pivots_search(&size->kernel, x, &wish, &pivots, &finding, err);
-    if (status != FEN_OK) return status;
-    low_rank *f = new_low_rank(arena, size, pivots.count);
-    status = factorise(f, &pivots, size, x, &filling, err);
-    fenp_pivots_free(&pivots);
-    *out = (fenp_form){ .route = &fenp_route_low_rank, .size = *size, .x = x, .own = f };
-    out->rank = f->rank;
-    out->capped = f->rank == wish.most && wish.most < useful_rank(size);
-    return status;
+    const fenp_pivots_wish wish = wish_of(size, START, FINE, few_pivots(size, AT_ONCE));
+    const fenp_task finding = fenp_task_part(task, "low-rank factor", 0.0, 1.0);
+    *out = (fenp_form){ .route = &fenp_route_low_rank, .size = *size, .x = x };
+    out->own = new_low_rank(arena, size, wish.most);
+    return search(out, &wish, &finding, err);
+}
+
+/* Below TOLERANCE while there are few pivots. */
+static fen_status grow(fenp_form *form, double part, const fenp_task *task, fen_error *err)
+{
+    const low_rank *f = form->own;
+    const double to = part * f->so_far.left;
+    const fenp_pivots_wish wish = wish_of(&form->size, to, to, few_pivots(&form->size, CHEAP));
+    const fenp_task finding = fenp_task_part(task, "low-rank factor", 0.0, 0.0);
+    return form->more ? search(form, &wish, &finding, err) : FEN_OK;
 }
 
 /* ---- the form ------------------------------------------------------------------------------- */
@@ -308,16 +317,36 @@ static const double *root_at(low_rank *f, int64_t n, const double *a)
     return f->v;
 }
 
-static double scores(const fenp_form *form, const double *a, double *om)
+/* T and om of columns from .. */
+static double scores_from(const fenp_form *form, int64_t from, const double *a, double *om)
 {
     low_rank *f = form->own;
-    const int n = (int)form->size.n, r = (int)f->rank;
+    const int n = (int)form->size.n, r = (int)(f->rank - from);
     memset(om, 0, (size_t)n * sizeof *om);
     if (r == 0 || n == 0) return 0.0;
-    const double *v = root_at(f, n, a);
+    const double *v = root_at(f, n, a) + from * n;
     cblas_dgemv(CblasColMajor, CblasTrans, n, r, 1.0, v, n, a, 1, 0.0, f->along, 1);
     cblas_dgemv(CblasColMajor, CblasNoTrans, n, r, 1.0, v, n, f->along, 1, 0.0, om, 1);
     return cblas_ddot(r, f->along, 1, f->along, 1);
+}
+
+static double scores(const fenp_form *form, const double *a, double *om)
+{
+    return scores_from(form, 0, a, om);
+}
+
+/* Of the last columns, and as much as those before them have: what follows if it goes on to fall at
+ * this rate. */
+static double tail(const fenp_form *form, const double *a, double *om)
+{
+    const low_rank *f = form->own;
+    const int64_t last = (int64_t)(TAIL * (double)f->rank);
+    if (last == 0) return scores(form, a, om);
+    const double both = scores_from(form, f->rank - 2 * last, a, om);
+    const double one = scores_from(form, f->rank - last, a, om), fall = one / (both - one);
+    const double more = both > one ? fmin(fmax(fall / (1.0 - fmin(fall, 0.9)), LESS), MORE) : MORE;
+    cblas_dscal((int)form->size.n, more, om, 1);
+    return more * one;
 }
 
 static void curvature(const fenp_form *form, const double *a, double *b)
@@ -348,4 +377,6 @@ const fenp_route fenp_route_low_rank = {
     .scores = scores,
     .curvature = curvature,
     .root = root,
+    .tail = tail,
+    .grow = grow,
 };

@@ -46,6 +46,15 @@ void fenp_span_block(const fenp_span *span, int64_t first, int64_t points, doubl
     fenp_span_project(span, u, points, l, e);
 }
 
+fen_status fenp_pivots_find(const fenp_kernel *kernel, fen_view x, double tolerance, int64_t most,
+                            fenp_pivots *out, const fenp_task *task, fen_error *err)
+{
+    const fenp_pivots_wish wish = {
+        .tolerance = tolerance, .fine = tolerance, .most = most, .check = 1
+    };
+    return fenp_pivots_search(kernel, x, &wish, out, task, err);
+}
+
 void fenp_pivots_free(fenp_pivots *pivots)
 {
     free(pivots->row);

@@ -11,6 +11,8 @@
  *   candidates. Down to DROP of the largest e outside the candidates the search takes as few pivots
  *   as one over all points, so that passes are few and most of them are short: they cost M r^2,
  *   and r grows with each. Few points are all candidates, and need no pass.
+ *   A search that is to go on later leaves its pivots, its factor and the next candidates behind;
+ *   its passes give the rows l of all points away as they come, so that nothing is made twice.
  *   The largest k(u,u) is that of some x_i * ... * x_i (Hoelder).
  *   Sums are over fixed chunks of candidates and blocks of points: the same bits for any number of
  *   threads. Ties: the first point wins.
@@ -25,62 +27,22 @@
 #include "base/error.h"
 #include "base/linalg.h"
 #include "base/random.h"
+#include "tensor/pivots_best.h"
 #include "tensor/pivots_parts.h"
 
 enum {
     CANDIDATES =
-        8192,     /* half of them with the largest e, half in proportion to it; or all points */
-    LEAST = 1024, /* the same where there is little room */
-    PANEL = 32,   /* candidates whose columns are made at a time               */
-    CHUNK = 512,  /* candidates to a matrix product                            */
-    GROUP = 64,   /* blocks of points between two reports of progress          */
-    STEP = 128,   /* pivots by which arrays grow                               */
+        8192,    /* half of them with the largest e, half in proportion to it; or all points */
+    LEAST = 512, /* the same where there is little room */
+    PANEL = 32,  /* candidates whose columns are made at a time               */
+    CHUNK = 512, /* candidates to a matrix product                            */
+    GROUP = 64,  /* blocks of points between two reports of progress          */
+    STEP = 128,  /* pivots by which arrays grow                               */
 };
 static const double DROP = 0.02;
 static const double FLOOR = 1e-14; /* e of a pivot itself comes out as some 2^-52 k(u,u) */
 
 static inline int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
-
-/* ---- the largest scores of many ------------------------------------------------------------ */
-
-typedef struct item {
-    double score;
-    int64_t k; /* number of the point */
-} item;
-
-typedef struct best {
-    item *at; /* room for twice as many as are wanted */
-    int64_t count, want;
-    double least; /* scores up to this one cannot be among them */
-} best;
-
-static int by_score(const void *a, const void *b)
-{
-    const item *x = a, *y = b;
-    if (x->score != y->score) return x->score > y->score ? -1 : 1;
-    return x->k < y->k ? -1 : x->k > y->k;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const item *x = a, *y = b;
-    return x->k < y->k ? -1 : x->k > y->k;
-}
-
-static void best_settle(best *b)
-{
-    qsort(b->at, (size_t)b->count, sizeof *b->at, by_score);
-    if (b->count < b->want) return;
-    b->count = b->want;
-    b->least = b->at[b->want - 1].score;
-}
-
-static void best_offer(best *b, double score, int64_t k)
-{
-    if (!(score > b->least)) return;
-    b->at[b->count++] = (item){ score, k };
-    if (b->count == 2 * b->want) best_settle(b);
-}
 
 /* ---- the search ---------------------------------------------------------------------------- */
 
@@ -88,17 +50,18 @@ typedef struct search {
     const fenp_kernel *kernel;
     fen_view x;
     int64_t h, points, most;
-    int check;           /* a last pass makes sure, and finds what is left */
-    int look;            /* no other candidates than the first */
-    double top;          /* the largest k(u,u) */
-    double goal;         /* e that is small enough */
-    double enough;       /* the same, once there are */
-    int64_t few;         /* so many pivots */
-    int64_t count, room; /* pivots */
-    int64_t *row;        /* room x h */
-    double *point;       /* room x p */
-    double *low;         /* factor by rows, each as long as it must be */
-    double *factor;      /* the same, count x count, column-major: for passes */
+    int check;                        /* a last pass makes sure, and finds what is left */
+    int look;                         /* no other candidates than the first */
+    const fenp_pivots_so_far *so_far; /* takes the rows of all points; or NULL */
+    double top;                       /* the largest k(u,u) */
+    double goal;                      /* e that is small enough */
+    double enough;                    /* the same, once there are */
+    int64_t few;                      /* so many pivots */
+    int64_t count, room;              /* pivots */
+    int64_t *row;                     /* room x h */
+    double *point;                    /* room x p */
+    double *low;                      /* factor by rows, each as long as it must be */
+    double *factor;                   /* the same, count x count, column-major: for passes */
     int64_t candidates;
     int64_t *member;    /* candidates x h */
     double *u, *e;      /* candidates x p; candidates */
@@ -109,9 +72,11 @@ typedef struct search {
     double e_panel[PANEL];
     double *column; /* candidates x PANEL, column-major */
     double *along;  /* room x PANEL: rows of the factor */
-    best worst, sample;
-    double *e_group; /* of a pass: GROUP blocks */
-    double *work;    /* of a pass: work_size for each thread */
+    fenp_best worst, sample;
+    int64_t next, *number; /* the candidates after a pass */
+    double left, outside;  /* the largest e of all points, and of those that are no candidates */
+    double *e_group;       /* of a pass: GROUP blocks */
+    double *work;          /* of a pass: work_size for each thread */
     int64_t work_size;
 } search;
 
@@ -129,17 +94,20 @@ static int grow(void *array, int64_t rows, int64_t cols)
     return larger != NULL;
 }
 
-/* Room for the pivots of a panel. */
-static fen_status make_room(search *s, fen_error *err)
+static fen_status reserve(search *s, int64_t room, fen_error *err)
 {
-    if (s->count + PANEL <= s->room) return FEN_OK;
-    const int64_t room = s->room + STEP;
     if (!grow(&s->row, room, s->h) || !grow(&s->point, room, s->x.cols) ||
         !grow(&s->low, room, (room + 1) / 2 + 1) || !grow(&s->along, room, PANEL) ||
         !grow(&s->l, room, s->candidates))
         return out_of_memory(err);
     s->room = room;
     return FEN_OK;
+}
+
+/* Room for the pivots of a panel. */
+static fen_status make_room(search *s, fen_error *err)
+{
+    return s->count + PANEL <= s->room ? FEN_OK : reserve(s, s->room + STEP, err);
 }
 
 static int64_t largest(const double *e, int64_t count)
@@ -291,14 +259,14 @@ static void fill_candidates(search *s, const fenp_span *span, int64_t first)
 }
 
 /* numbers ascending; NULL: all points. */
-static fen_status set_candidates(search *s, const item *number, int64_t count, fen_error *err)
+static fen_status set_candidates(search *s, const int64_t *number, int64_t count, fen_error *err)
 {
     s->candidates = count;
     if (!grow(&s->member, count, s->h) || !grow(&s->u, count, s->x.cols) ||
         !grow(&s->e, count, 1) || !grow(&s->column, count, PANEL) || !grow(&s->l, count, s->room))
         return out_of_memory(err);
     for (int64_t i = 0; i < count; i++)
-        fenp_multiset_at(s->x.rows, s->h, number ? number[i].k : i, s->member + i * s->h);
+        fenp_multiset_at(s->x.rows, s->h, number ? number[i] : i, s->member + i * s->h);
     fen_status status = unpack_factor(s, err);
     if (status == FEN_OK) status = pass_memory(s, err);
     if (status != FEN_OK) return status;
@@ -309,6 +277,16 @@ static fen_status set_candidates(search *s, const item *number, int64_t count, f
     return FEN_OK;
 }
 
+/* They are not needed in a pass, which may be one of many columns that are kept. */
+static void drop_candidates(search *s)
+{
+    double **all[] = { &s->u, &s->e, &s->column, &s->l };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(*all[i]), *all[i] = NULL;
+    free(s->member);
+    s->member = NULL;
+    s->candidates = 0;
+}
+
 /* ---- passes over all points ------------------------------------------------------------------ */
 
 static void pass_block(search *s, const fenp_span *span, int64_t group, int64_t first)
@@ -316,18 +294,28 @@ static void pass_block(search *s, const fenp_span *span, int64_t group, int64_t 
     const int64_t points = min_of(FENP_PIVOT_BLOCK, s->points - first);
     double *u = own_work(s), *l = u + FENP_PIVOT_BLOCK * s->x.cols + s->h;
     fenp_span_block(span, first, points, u, l, s->e_group + (first - group));
+    if (s->so_far && s->count > 0) s->so_far->take(s->so_far->user, first, points, s->count, l);
 }
 
 /* A sample without replacement in proportion to e: the largest of log(uniform)/e. */
 static void offer(search *s, double e, int64_t k)
 {
-    if (!(e > goal_of(s))) return;
-    best_offer(&s->worst, e, k);
-    best_offer(&s->sample, log(fenp_uniform(0, 0, (uint64_t)k)) / e, k);
+    if (!(e > (s->so_far ? FLOOR * s->top : goal_of(s)))) return;
+    fenp_best_offer(&s->worst, e, k);
+    fenp_best_offer(&s->sample, log(fenp_uniform(0, 0, (uint64_t)k)) / e, k);
+}
+
+/* Where there are more than are wanted, the least of them is what others are below. */
+static void settle_candidates(search *s)
+{
+    fenp_best_settle(&s->worst);
+    fenp_best_settle(&s->sample);
+    s->outside = s->worst.count == s->worst.want && !s->look ? s->worst.least : 0.0;
+    s->next = fenp_best_join(&s->worst, &s->sample, s->number);
 }
 
 /* e of all points: the largest one, and offers to the next candidates. */
-static fen_status pass(search *s, double *left, const fenp_task *task, fen_error *err)
+static fen_status pass(search *s, const fenp_task *task, fen_error *err)
 {
     const int64_t group = GROUP * FENP_PIVOT_BLOCK;
     fen_status status = unpack_factor(s, err);
@@ -336,54 +324,43 @@ static fen_status pass(search *s, double *left, const fenp_task *task, fen_error
     s->worst.count = s->sample.count = 0;
     s->worst.least = 0.0;
     s->sample.least = -INFINITY;
-    *left = 0.0;
+    s->left = 0.0;
     for (int64_t from = 0; from < s->points && status == FEN_OK; from += group) {
         const int64_t to = min_of(from + group, s->points);
 #pragma omp parallel for schedule(dynamic)
         for (int64_t first = from; first < to; first += FENP_PIVOT_BLOCK)
             pass_block(s, &span, from, first);
         for (int64_t k = from; k < to; k++) {
-            *left = fmax(*left, s->e_group[k - from]);
+            s->left = fmax(s->left, s->e_group[k - from]);
             offer(s, s->e_group[k - from], k);
         }
-        status = fenp_task_at(task, progress(s, *left), err);
+        status = fenp_task_at(task, progress(s, s->left), err);
     }
-    best_settle(&s->worst);
-    best_settle(&s->sample);
+    settle_candidates(s);
     return status;
 }
 
-/* Both kinds of candidates, each point once, ascending; into worst.at. */
-static int64_t join_candidates(search *s)
+/* Whether pivots among these candidates end the search: nearly, where nobody makes sure. */
+static int is_last(const search *s, int all)
 {
-    item *all = s->worst.at;
-    int64_t count = s->worst.count, last = 0;
-    memcpy(all + count, s->sample.at, (size_t)s->sample.count * sizeof *all);
-    count += s->sample.count;
-    qsort(all, (size_t)count, sizeof *all, by_number);
-    for (int64_t i = 1; i < count; i++)
-        if (all[i].k != all[last].k) all[++last] = all[i];
-    return count > 0 ? last + 1 : 0;
+    return all || s->count == s->most || (!s->check && DROP * s->outside <= goal_of(s));
 }
 
-static fen_status search_by_passes(search *s, const fenp_task *task, fen_error *err)
+static fen_status run(search *s, const fenp_task *task, fen_error *err)
 {
-    double left;
-    fen_status status = pass(s, &left, task, err);
-    while (status == FEN_OK && left > goal_of(s)) {
-        const double outside = s->worst.count == s->worst.want && !s->look ? s->worst.least : 0.0;
-        status = set_candidates(s, s->worst.at, join_candidates(s), err);
-        if (status == FEN_OK) status = choose(s, DROP * outside, task, err);
-        if (s->count == s->most || (!s->check && DROP * outside <= goal_of(s))) break;
-        if (status == FEN_OK) status = pass(s, &left, task, err);
+    const int all = s->points <= 2 * s->worst.want;
+    fen_status status = all || s->left < INFINITY ? FEN_OK : pass(s, task, err);
+    while (status == FEN_OK && s->left > goal_of(s) && s->count < s->most) {
+        const int64_t before = s->count;
+        status = set_candidates(s, all ? NULL : s->number, all ? s->points : s->next, err);
+        if (status == FEN_OK) status = choose(s, all ? 0.0 : DROP * s->outside, task, err);
+        drop_candidates(s);
+        const int last = s->count == before || is_last(s, all);
+        if (last && !s->so_far) break;
+        if (status == FEN_OK) status = pass(s, task, err);
+        if (last) break;
     }
     return status;
-}
-
-static fen_status search_among_all(search *s, const fenp_task *task, fen_error *err)
-{
-    const fen_status status = set_candidates(s, NULL, s->points, err);
-    return status == FEN_OK ? choose(s, 0.0, task, err) : status;
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -401,7 +378,7 @@ static double largest_value(const fenp_kernel *kernel, fen_view x, int64_t h)
 }
 
 /* Bytes of a search among so many candidates, as its arrays grow; -1: beyond counting. */
-static int64_t bytes_of(int64_t p, int64_t h, int64_t pivots, int64_t candidates)
+int64_t fenp_search_bytes_among(int64_t p, int64_t h, int64_t pivots, int64_t candidates)
 {
     const int64_t room = pivots + STEP + PANEL, threads = omp_get_max_threads();
     const double each = (double)(room + p + h + PANEL + 1), r = (double)room;
@@ -416,15 +393,16 @@ int64_t fenp_first_candidates(void) { return CANDIDATES; }
 int64_t fenp_search_bytes(int64_t n, int64_t p, int64_t h, int64_t pivots, int least)
 {
     const int64_t points = fenp_multisets(n, h);
-    return bytes_of(p, h, pivots, min_of(points, least ? LEAST : CANDIDATES));
+    return fenp_search_bytes_among(p, h, pivots, min_of(points, least ? LEAST : CANDIDATES));
 }
 
 /* Candidates that there is room for (0: any number). */
-static int64_t allowed(const search *s, int64_t room)
+static int64_t allowed(const search *s, const fenp_pivots_wish *wish)
 {
-    const int64_t fixed = bytes_of(s->x.cols, s->h, s->most, 0);
-    const int64_t one = bytes_of(s->x.cols, s->h, s->most, 1) - fixed;
-    const int64_t full = min_of(s->points, CANDIDATES);
+    const int64_t room = wish->room, p = s->x.cols;
+    const int64_t fixed = fenp_search_bytes_among(p, s->h, s->most, 0);
+    const int64_t one = fenp_search_bytes_among(p, s->h, s->most, 1) - fixed;
+    const int64_t full = min_of(s->points, wish->candidates ? wish->candidates : CANDIDATES);
     if (room == 0 || fixed < 0 || one <= 0) return full;
     const int64_t fit = (room - fixed) / one;
     return fit > LEAST ? min_of(full, fit) : min_of(full, LEAST);
@@ -446,17 +424,20 @@ static fen_status search_open(search *s, const fenp_pivots_wish *wish, fen_error
                          "%lld rows have more products of %lld than can be counted: take fewer "
                          "rows, or a larger p",
                          (long long)s->x.rows, (long long)s->h);
-    s->worst.want = s->sample.want = (allowed(s, wish->room) + 1) / 2;
-    s->worst.at = fenp_new(4 * s->worst.want, sizeof(item));
-    s->sample.at = fenp_new(2 * s->sample.want, sizeof(item));
+    s->left = INFINITY;
+    s->worst.want = s->sample.want = (allowed(s, wish) + 1) / 2;
+    s->worst.at = fenp_new(2 * s->worst.want, sizeof *s->worst.at);
+    s->sample.at = fenp_new(2 * s->sample.want, sizeof *s->sample.at);
+    s->number = fenp_new(2 * s->worst.want, sizeof *s->number);
     s->e_group = fenp_new(GROUP * FENP_PIVOT_BLOCK, sizeof(double));
-    return s->worst.at && s->sample.at && s->e_group ? FEN_OK : out_of_memory(err);
+    return s->worst.at && s->sample.at && s->number && s->e_group ? FEN_OK : out_of_memory(err);
 }
 
 static void search_close(search *s)
 {
-    void *all[] = { s->row,    s->point, s->low,   s->factor,   s->member,    s->u,       s->e,
-                    s->column, s->l,     s->along, s->worst.at, s->sample.at, s->e_group, s->work };
+    drop_candidates(s);
+    void *all[] = { s->row,      s->point,     s->low,    s->factor,  s->along,
+                    s->worst.at, s->sample.at, s->number, s->e_group, s->work };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -466,9 +447,7 @@ fen_status fenp_pivots_search(const fenp_kernel *kernel, fen_view x, const fenp_
     search s = { .kernel = kernel, .x = x };
     *out = (fenp_pivots){ 0 };
     fen_status status = search_open(&s, wish, err);
-    if (status == FEN_OK)
-        status = s.points <= 2 * s.worst.want ? search_among_all(&s, task, err)
-                                              : search_by_passes(&s, task, err);
+    if (status == FEN_OK) status = run(&s, task, err);
     if (status == FEN_OK) status = unpack_factor(&s, err);
     if (status == FEN_OK) {
         *out = (fenp_pivots){ s.h, s.count, s.row, s.factor };
@@ -479,11 +458,41 @@ fen_status fenp_pivots_search(const fenp_kernel *kernel, fen_view x, const fenp_
     return status;
 }
 
-fen_status fenp_pivots_find(const fenp_kernel *kernel, fen_view x, double tolerance, int64_t most,
-                            fenp_pivots *out, const fenp_task *task, fen_error *err)
+/* ---- going on ---------------------------------------------------------------------------------- */
+
+static size_t low_bytes(int64_t r) { return (size_t)(r * (r + 1) / 2) * sizeof(double); }
+
+static fen_status take_up(search *s, const fenp_pivots_so_far *from, fen_error *err)
 {
-    const fenp_pivots_wish wish = {
-        .tolerance = tolerance, .fine = tolerance, .most = most, .check = 1
-    };
-    return fenp_pivots_search(kernel, x, &wish, out, task, err);
+    const fen_status status = reserve(s, from->count + PANEL, err);
+    if (status != FEN_OK) return status;
+    memcpy(s->row, from->row, (size_t)(from->count * s->h) * sizeof *s->row);
+    memcpy(s->low, from->low, low_bytes(from->count));
+    memcpy(s->number, from->number, (size_t)from->next * sizeof *s->number);
+    fenp_span_points(s->x, s->h, s->row, from->count, s->point);
+    s->count = from->count, s->next = from->next;
+    s->left = from->left * s->top, s->outside = from->outside * s->top;
+    return FEN_OK;
+}
+
+static void leave(const search *s, fenp_pivots_so_far *to)
+{
+    memcpy(to->row, s->row, (size_t)(s->count * s->h) * sizeof *s->row);
+    memcpy(to->low, s->low, low_bytes(s->count));
+    memcpy(to->number, s->number, (size_t)s->next * sizeof *s->number);
+    to->count = s->count, to->next = s->next;
+    to->left = s->top > 0.0 ? s->left / s->top : 0.0;
+    to->outside = s->top > 0.0 ? s->outside / s->top : 0.0;
+}
+
+fen_status fenp_pivots_go_on(const fenp_kernel *kernel, fen_view x, const fenp_pivots_wish *wish,
+                             fenp_pivots_so_far *so_far, const fenp_task *task, fen_error *err)
+{
+    search s = { .kernel = kernel, .x = x, .so_far = so_far };
+    fen_status status = search_open(&s, wish, err);
+    if (status == FEN_OK && so_far->count > 0) status = take_up(&s, so_far, err);
+    if (status == FEN_OK) status = run(&s, task, err);
+    if (status == FEN_OK && s.count > 0) leave(&s, so_far);
+    search_close(&s);
+    return status;
 }

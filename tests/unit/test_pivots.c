@@ -368,7 +368,7 @@ static void a_search_can_be_stopped(void **state)
 static void a_search_keeps_to_its_room(void **state)
 {
     (void)state;
-    enum { N = 60, P = 5, MOST = 300 }; /* 1830 points, 1024 of them at a time */
+    enum { N = 60, P = 5, MOST = 300 }; /* 1830 points, 512 of them at a time */
     const fenp_kernel k = kernel_of("tensor-exponential", 2);
     double *x = random_numbers(12, N * P, 0.6);
     const fenp_pivots_wish wish = { .tolerance = 1e-5,
