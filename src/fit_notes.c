@@ -167,8 +167,8 @@ static void note_tube(fen_model *m, const fenp_sample *sample, const double *sco
     note(m, "residuals leave the tube by at most %s", number);
 }
 
-/* Nothing is proved where all labels have the sign of their score: coefficients twice as large
- * would do better. */
+/* Scores by coefficients without a penalty: nothing is proved where all labels have their sign, for
+ * such coefficients twice as large would do better. */
 static void note_separated(fen_model *m, const fenp_sample *sample, const double *scores)
 {
     for (int64_t t = 0; t < m->targets; t++) {
@@ -178,7 +178,9 @@ static void note_separated(fen_model *m, const fenp_sample *sample, const double
             if (y != 0.0 && !(y * at > 0.0)) break;
         }
         if (i < m->n || m->certificate[t].verdict == FEN_VERDICT_OPTIMAL) continue;
-        note(m, "a linear function separates the classes: no minimum exists without a penalty");
+        note(m, strcmp(m->penalty->name, "none") == 0
+                    ? "a linear function separates the classes: no minimum exists without a penalty"
+                    : "columns without a penalty separate the classes: no minimum exists");
         return;
     }
 }
@@ -200,7 +202,7 @@ static void note_gamma(fen_model *m, const fenp_sample *sample)
 void fenp_note_scores(fen_model *m, const fenp_sample *sample, const double *scores)
 {
     if (fenp_model_is_lp(m) && m->kernel.table->uses_gamma) note_gamma(m, sample);
-    if (strcmp(m->loss->name, "logistic") == 0 && strcmp(m->penalty->name, "none") == 0)
+    if (strcmp(m->loss->name, "logistic") == 0 && fenp_model_on_coefficients(m))
         note_separated(m, sample, scores);
     if (strcmp(m->loss->name, "tube") == 0) note_tube(m, sample, scores);
 }

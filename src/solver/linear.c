@@ -318,6 +318,17 @@ static fen_status solve_null(fenp_linear_state *s, const fenp_task *task, fen_er
     return FEN_OK;
 }
 
+/* Nothing that is made of them would be a number. */
+static fen_status check_lengths(const fenp_linear_state *s, fen_error *err)
+{
+    int64_t i = 0;
+    while (i < s->q.groups->count && isfinite(s->length[i])) i++;
+    if (i == s->q.groups->count) return FEN_OK;
+    return fenp_fail(err, FEN_BAD_DATA,
+                     "some columns are too large for their squares; rescale them, or use --scale "
+                     "standard");
+}
+
 /* One thread for designs that a second one would wait for longer than it works. */
 static int narrow(const fenp_design *x)
 {
@@ -342,6 +353,7 @@ static fen_status begin(const fenp_linear *problem, fenp_linear_state **out, con
         shift_labels(s);
         status = fenp_linear_columns(s, err);
     }
+    if (status == FEN_OK) status = check_lengths(s, err);
     if (status == FEN_OK) status = solve_null(s, task, err);
     const int whole = s->square && !s->descends && fenp_linear_is_whole(x) && s->largest > 0.0;
     if (status == FEN_OK && (whole || fenp_design_is_by_rows(x)))
@@ -427,9 +439,10 @@ static fen_status solve(fenp_linear_state *s, double gap, fenp_linear_point *poi
     if (status != FEN_OK) return status;
     double at = s->lambda > 0.0 ? s->lambda : s->largest;
     if (s->lambda == 0.0) s->lambda = s->largest;
-    while (status == FEN_OK && strides(s) && lambda < STRIDE * STRIDE * at) {
+    while (status == FEN_OK && strides(s) && isfinite(at) && lambda < STRIDE * STRIDE * at) {
         at *= STRIDE;
-        status = solve_at(s, at, ROUGH, point, task, err);
+        status = fenp_task_at(task, 0.0, err);
+        if (status == FEN_OK) status = solve_at(s, at, ROUGH, point, task, err);
     }
     const fen_status before = status;
     if (status == FEN_OK) status = solve_at(s, lambda, gap, point, task, err);

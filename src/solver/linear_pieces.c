@@ -1,8 +1,9 @@
 /* linear_pieces.c -- the pool's problem under a loss with corners, by interior.h
  *
  * The pool's columns, and one of ones for every bias, stand as one dense matrix: the bias is a
- * column without a price. Nothing is warm-started: an interior point method gains little by
- * that, and takes its 10 to 30 steps from anywhere. */
+ * column without a price. It takes up the means of the others, beside which their slopes would lose
+ * their digits, and small coefficients could not be told from none. Nothing is warm-started: an
+ * interior point method gains little by that, and takes its 10 to 30 steps from anywhere. */
 #include "solver/linear_parts.h"
 
 #include <math.h>
@@ -14,6 +15,7 @@
 #include "solver/interior.h"
 
 enum { ATTEMPTS = 4 };
+static const double CONSTANT = 1e-13; /* what is left of a column without its mean, over that */
 
 typedef struct tableau {
     int64_t k;            /* coefficients of the pool and biases */
@@ -34,15 +36,33 @@ static fen_status lay_out(const fenp_linear_state *s, tableau *f, fen_error *err
     return FEN_OK;
 }
 
+/* Less its mean, which is 0 without a bias; rounding errors of a constant are nothing. */
 static void fill_column(const fenp_linear_state *s, int64_t k, double *to)
 {
     const fenp_design *x = s->q.x;
-    const int64_t j = s->pool.feature[k / x->copies];
-    to += k % x->copies * x->n;
+    const int64_t j = s->pool.feature[k / x->copies], first = k % x->copies * x->n;
+    const double mean = s->pool.mean[k / x->copies], *w = s->q.w + first;
+    double largest = 0.0;
+    to += first;
     if (x->dense)
         memcpy(to, x->dense + j * x->n, (size_t)x->n * sizeof *to);
     else
         for (int64_t e = x->start[j]; e < x->start[j + 1]; e++) to[x->row[e]] = x->value[e];
+    for (int64_t i = 0; i < x->n; i++) {
+        to[i] -= mean;
+        if (w[i] > 0.0) largest = fmax(largest, fabs(to[i]));
+    }
+    if (largest <= CONSTANT * fabs(mean)) memset(to, 0, (size_t)x->n * sizeof *to);
+}
+
+/* What the means of the pool's columns are in the scores of copy t. */
+static double mean_score(const fenp_linear_state *s, int64_t t)
+{
+    const int64_t copies = s->q.x->copies;
+    double sum = 0.0;
+    for (int64_t k = 0; k < s->pool.size; k++)
+        sum += s->pool.mean[k] * s->pool.beta[k * copies + t];
+    return sum;
 }
 
 /* Free columns first come as they are: groups of the pool, then one for every bias. */
@@ -58,7 +78,7 @@ static int64_t fill(const fenp_linear_state *s, tableau *f)
     for (int64_t g = 0; g < groups; g++) f->start[g] = p->start[g], f->l[g] = p->l[g];
     for (int64_t k = own; k < f->k; k++) {
         for (int64_t i = 0; i < n; i++) f->x[k * s->rows + (k - own) * n + i] = 1.0;
-        f->beta[k] = s->b[k - own], f->d[k] = 0.0;
+        f->beta[k] = s->b[k - own] + mean_score(s, k - own), f->d[k] = 0.0;
         f->start[groups] = k, f->l[groups++] = 0.0;
     }
     f->start[groups] = f->k;
@@ -71,14 +91,24 @@ static int is_nothing(const fenp_linear_state *s, int64_t g, double unit)
 {
     const fenp_pool *p = &s->pool;
     double norm = 0.0, slope = 0.0;
-    for (int64_t k = p->start[g]; k < p->start[g + 1]; k++)
-        norm += p->beta[k] * p->beta[k], slope += p->g[k] * p->g[k];
+    for (int64_t k = p->start[g]; k < p->start[g + 1]; k++) {
+        const double at = s->q.nonnegative ? fmin(p->g[k], 0.0) : p->g[k];
+        norm += p->beta[k] * p->beta[k], slope += at * at;
+    }
     return p->l[g] > 0.0 && p->l[g] * sqrt(norm) < unit * (1.0 - sqrt(slope) / p->l[g]);
+}
+
+/* b for the pool's beta, where the scores of means have been that with it; and the scores. */
+static void follow(fenp_linear_state *s, const double *centred)
+{
+    for (int64_t t = 0; s->q.bias && t < s->q.x->copies; t++)
+        s->b[t] = centred[t] - mean_score(s, t);
+    fenp_linear_scores(s);
 }
 
 /* An interior point has no zeros. Groups that are nearer to 0 than their slope is to its bound
  * become 0, if the gap is none the worse for it; else fewer of them are tried. */
-static void round_off(fenp_linear_state *s, double lambda, double goal)
+static void round_off(fenp_linear_state *s, const double *centred, double lambda, double goal)
 {
     fenp_pool *p = &s->pool;
     const int64_t k = p->size * s->q.x->copies;
@@ -90,11 +120,11 @@ static void round_off(fenp_linear_state *s, double lambda, double goal)
             if (is_nothing(s, g, unit))
                 memset(p->beta + p->start[g], 0,
                        (size_t)(p->start[g + 1] - p->start[g]) * sizeof *p->beta);
-        fenp_linear_scores(s);
+        follow(s, centred);
         if (fenp_linear_pool_gap(s, lambda) <= fmax(goal, 1.5 * before)) return;
         memcpy(p->beta, kept, (size_t)k * sizeof *kept);
     }
-    fenp_linear_scores(s);
+    follow(s, centred);
 }
 
 fen_status fenp_linear_pieces(fenp_linear_state *s, double lambda, double goal,
@@ -122,11 +152,10 @@ fen_status fenp_linear_pieces(fenp_linear_state *s, double lambda, double goal,
                                   .unbounded = s->q.bias ? s->q.x->copies : 0 };
         status = fenp_interior_solve(&q, goal, f.beta, s->u, &gap, task, err);
         if (own > 0) memcpy(p->beta, f.beta, (size_t)own * sizeof *p->beta);
-        if (s->q.bias) memcpy(s->b, f.beta + own, (size_t)(f.k - own) * sizeof *s->b);
+        follow(s, f.beta + own);
+        fenp_pool_slopes(s);
+        if (status == FEN_OK && own > 0) round_off(s, f.beta + own, lambda, goal);
     }
     free(f.x), free(f.start);
-    fenp_linear_scores(s);
-    fenp_pool_slopes(s);
-    if (status == FEN_OK && own > 0) round_off(s, lambda, goal);
     return status;
 }

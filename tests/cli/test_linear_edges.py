@@ -69,6 +69,55 @@ class Edges(ToolTest):
             found = self.fit("flat.csv", "--penalty", "l1", "--select", "bic", "--loss", "absolute")
             self.assertEqual((found["verdict"], found["terms"]), ("optimal", 0))
 
+    def test_a_column_far_from_0_that_belongs_at_0(self):
+        """Its slope is nothing beside its entries, but below 0: a coefficient of 1e-13 is none."""
+        rows = ["-1,-1,-1,-1,1,1,1,1000001,2,-1,3,0.2724413",
+                "2,-2,1,0,-1,-1,0,1000001,0,2,2,-0.8104795",
+                "0,-2,0,0,-2,-1,1,1000001,0,0,1,-0.1670279",
+                "-2,-2,1,0,1,-1,1,999998,-2,0,2,0.609222",
+                "-2,-1,-2,1,2,-1,1,999999,-2,-2,3,0.609222",
+                "2,1,2,0,-2,-2,2,1000002,-2,0,2,-1.1787648",
+                "-1,-1,-1,-1,1,1,1,1000001,2,-1,2,0.2724413",
+                "-1,-1,0,-2,2,-2,-1,1000002,-1,2,2,0.5551529",
+                "0,-2,1,1,0,-2,-2,1000001,2,-1,2,0.3682854"]
+        names = [f"x{j}" for j in range(1, 11)]
+        self.write("far.csv", ",".join([*names, "w", "y"]) + "\n" + "\n".join(rows) + "\n")
+        found = self.fit("far.csv", "--target", "y", "--weights", "w", "--scale", "none", "--loss",
+                         "pinball:0.5", "--nonnegative", "--penalty", "none")
+        self.assertEqual(found["verdict"], "optimal")
+        self.assertEqual(self.coefficients(found)["x8"], 0.0)
+        self.assertIn("holds", self.run_tool("verify", "m.fen", "far.csv").out)
+
+    def test_columns_without_a_penalty_that_separate(self):
+        source = random.Random(4)
+        lines = ["a,b,c,y"]
+        for k in range(30):
+            a = source.gauss(0, 1)
+            lines.append(f"{a:.4f},{source.gauss(0, 1):.4f},{a + k % 2:.4f}," +
+                         ("no" if a < 0.1 else "yes"))
+        self.write("classes.csv", "\n".join(lines) + "\n")
+        options = ["--penalty", "l1", "--lambda", "0.01", "--feature-weights"]
+        found = self.fit("classes.csv", *options, "a=0", code=1)
+        self.assertIn("columns without a penalty separate the classes", found["note"])
+        found = self.fit("classes.csv", *options, "b=0,a=1e-6")
+        self.assertEqual(found["verdict"], "optimal")
+        self.assertNotIn("separate", found["note"])
+
+    def test_columns_beyond_the_range_of_squares(self):
+        """1e160 squared is no double: said at once, where there is no scale to help."""
+        source = random.Random(5)
+        lines = ["xa,xb,xc,y"]
+        for k in range(20):
+            x = [1e160 * source.gauss(0, 1) for _ in range(3)]
+            lines.append(",".join(map(repr, x)) + "," + ("no" if k % 3 else "yes"))
+        self.write("large.csv", "\n".join(lines) + "\n")
+        for penalty in ("group:prefix:x", "l1", "none"):
+            options = ["--penalty", penalty] + (["--lambda", "0.1"] if penalty != "none" else [])
+            self.refuse("fit", "large.csv", "--quiet", "--scale", "none", *options, code=3,
+                        says=["columns", "too large", "--scale standard"])
+        found = self.fit("large.csv", "--penalty", "l1", "--lambda", "0.01")
+        self.assertEqual(found["verdict"], "optimal")
+
     def test_no_time_takes_a_lambda_that_was_offered(self):
         self.write("numbers.csv", self.rows(None))
         found = self.fit("numbers.csv", "--penalty", "l1", "--lambda", "0.1,0.01,0.5",
