@@ -162,15 +162,15 @@ static fen_status see_all(void *user, int64_t rung, const fenp_linear_point *at,
     s->terms[rung] += (double)at->terms / (double)s->sample->targets;
     if (s->folds) return FEN_OK;
     const double df = fenp_freedom(q, at);
-    double *f = fenp_new(q->x->n, copies * (int64_t)sizeof *f);
-    if (!f || isnan(df)) {
+    double *f = copies > 1 ? fenp_new(q->x->n, copies * (int64_t)sizeof *f) : NULL;
+    if ((copies > 1 && !f) || isnan(df)) {
         free(f);
         return fenp_no_memory(err, 0, "degrees of freedom");
     }
     s->df[rung] += df;
-    fenp_design_scores(q->x, at->beta, f);
+    if (f) fenp_design_scores(q->x, at->beta, f);
     for (int64_t t = 0; t < copies; t++) {
-        const double sum = loss_of_copy(q, f, at->b[t], t);
+        const double sum = f ? loss_of_copy(q, f, at->b[t], t) : at->loss;
         const double mean = sum / fenp_search_weight(s, q->w + t * q->x->n, -1);
         s->fit[(to->first + t) * s->count + rung] = fmax(mean, least_loss(q, t));
     }
