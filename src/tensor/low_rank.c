@@ -35,7 +35,7 @@ enum {
     FEW_POINTS = 50000,
     MOST = 1536, /* columns: 3.3 GB for 1000 rows of q = 4 */
     MOST_OF_FEW = 2048,
-    LEAST_CANDIDATES = 1024,
+    LEAST_CANDIDATES = 512,
     LEAST = 32,       /* columns below which it is not worth while, however little room there is */
     USUAL = 900,      /* the rank that the planner counts with for TOLERANCE */
     LOOK = 1 << 22,   /* points up to which it looks at them */
@@ -107,7 +107,7 @@ static int64_t bytes_of_rank(const fenp_form_size *size, int64_t rank)
 /* Of a search beside a factor: they are not to take more memory than that. */
 static int64_t candidates_of(int64_t points)
 {
-    const int64_t some = max_of(points / 8, LEAST_CANDIDATES);
+    const int64_t some = max_of(points / 16, LEAST_CANDIDATES);
     return min_of(points, min_of(some, fenp_first_candidates()));
 }
 
@@ -123,7 +123,7 @@ static int64_t growing_bytes(const fenp_form_size *size, int64_t rank, int least
 
 static int fits(const fenp_form_size *size, int64_t rank)
 {
-    const int64_t bytes = growing_bytes(size, rank, 1);
+    const int64_t bytes = growing_bytes(size, rank, 0);
     return size->room == 0 || (bytes >= 0 && bytes <= size->room);
 }
 
@@ -200,7 +200,7 @@ static int possible(const fenp_form_size *size)
     return fenp_even_order(size->kernel.par.order) > 0 && points_of(size) < INT64_MAX;
 }
 
-/* The search takes what there is, within what it can do with and what it can use. */
+/* Where there is room for no more than the least rank, the search takes what is left. */
 static int64_t bytes(const fenp_form_size *size)
 {
     const int64_t rank = most_rank(size), full = growing_bytes(size, rank, 0);
