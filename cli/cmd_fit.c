@@ -167,6 +167,8 @@ static const char *remedy(const request *r, const json_t *json, double gap, char
     const fen_options *o = &r->options;
     const fen_options standard = fen_options_default();
     const int rounding = fabs(gap) <= 1e-9 && o->tolerance < 1e-12;
+    if (strstr(json_text_at(json, "note"), "columns without a penalty separate the classes"))
+        return "a penalty on the columns that separate the classes";
     if (rounding) return tolerance_remedy(r, json, out, room);
     if (strcmp(o->engine, "auto") != 0) {
         snprintf(out, room, "leaving out --engine %.30s", o->engine);

@@ -24,9 +24,9 @@ fen_status fenp_deal_rows(int64_t n, int64_t folds, uint64_t seed, int64_t *orde
 {
     if (folds > n)
         return fenp_fail(err, FEN_BAD_CALL,
-                         "--select kfold:%lld needs at least that many rows, "
-                         "there are %lld",
-                         (long long)folds, (long long)n);
+                         "--select kfold:%lld or 1se:%lld needs as many rows at least, and there "
+                         "are %lld; take fewer folds",
+                         (long long)folds, (long long)folds, (long long)n);
     fenp_permutation(seed, 2, n, order);
     return FEN_OK;
 }

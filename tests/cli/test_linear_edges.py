@@ -97,8 +97,10 @@ class Edges(ToolTest):
                          ("no" if a < 0.1 else "yes"))
         self.write("classes.csv", "\n".join(lines) + "\n")
         options = ["--penalty", "l1", "--lambda", "0.01", "--feature-weights"]
-        found = self.fit("classes.csv", *options, "a=0", code=1)
-        self.assertIn("columns without a penalty separate the classes", found["note"])
+        words = ["fit", "classes.csv", "--json", "--quiet", *options, "a=0"]
+        result = self.run_tool(*words, code=1)
+        self.assertIn("columns without a penalty separate the classes", result.json["note"])
+        self.assertIn("a penalty on the columns that separate", result.err)
         found = self.fit("classes.csv", *options, "b=0,a=1e-6")
         self.assertEqual(found["verdict"], "optimal")
         self.assertNotIn("separate", found["note"])
@@ -117,6 +119,12 @@ class Edges(ToolTest):
                         says=["columns", "too large", "--scale standard"])
         found = self.fit("large.csv", "--penalty", "l1", "--lambda", "0.01")
         self.assertEqual(found["verdict"], "optimal")
+
+    def test_more_folds_than_rows(self):
+        self.write("few.csv", "a,y\n" + "".join(f"{k},{k * k}\n" for k in range(8)))
+        for select in ("kfold:9", "1se:9"):
+            self.refuse("fit", "few.csv", "--quiet", "--penalty", "l1", "--select", select, code=2,
+                        says=["--select", select, "there are 8", "fewer folds"])
 
     def test_no_time_takes_a_lambda_that_was_offered(self):
         self.write("numbers.csv", self.rows(None))
