@@ -80,8 +80,8 @@ static fen_status find_slack(const fenp_joint *c, int64_t g, slack *out, fen_err
     const fenp_groups *groups = &c->m->groups;
     fen_status status = FEN_OK;
     long double noise = 0.0L, least = 0.0L;
-    for (int64_t i = 0; status == FEN_OK && i < fenp_joint_size(groups, g); i++) {
-        const int64_t j = fenp_joint_member(groups, g, i);
+    for (int64_t i = 0; status == FEN_OK && i < fenp_group_size(groups, g); i++) {
+        const int64_t j = fenp_group_member(groups, g, i);
         double rounding;
         status = fenp_joint_rounding(c, j / c->p, j % c->p, &rounding, err);
         const double kept = c->m->nonnegative ? c->g[j] - rounding : fabs(c->g[j]) - rounding;
@@ -135,16 +135,16 @@ static double group_distance(const fenp_joint *c, int64_t g, double step)
     const fen_model *m = c->m;
     const int positive = m->nonnegative;
     long double square = 0.0L, off = 0.0L;
-    for (int64_t k = 0; k < fenp_joint_size(&m->groups, g); k++) {
-        const int64_t j = fenp_joint_member(&m->groups, g, k);
+    for (int64_t k = 0; k < fenp_group_size(&m->groups, g); k++) {
+        const int64_t j = fenp_group_member(&m->groups, g, k);
         const long double moved = c->beta[j] + (long double)step * c->g[j];
         if (!positive || moved > 0.0L) square += moved * moved;
     }
     const double norm = (double)sqrtl(square), weight = fenp_joint_weight(m, g);
     const double kept =
         weight > 0.0 ? m->penalty->prox(norm, step * m->lambda * weight, m->mix) : norm;
-    for (int64_t k = 0; k < fenp_joint_size(&m->groups, g); k++) {
-        const int64_t j = fenp_joint_member(&m->groups, g, k);
+    for (int64_t k = 0; k < fenp_group_size(&m->groups, g); k++) {
+        const int64_t j = fenp_group_member(&m->groups, g, k);
         const long double moved = c->beta[j] + (long double)step * c->g[j];
         const long double there =
             norm > 0.0 && (!positive || moved > 0.0L) ? moved * (kept / norm) : 0.0L;

@@ -35,17 +35,7 @@ typedef struct fenp_joint {
 static inline double fenp_joint_weight(const fen_model *m, int64_t g)
 {
     if (m->penalty->value(1.0, m->mix) == 0.0) return 0.0;
-    return m->groups.weight ? m->groups.weight[g] : 1.0;
-}
-
-static inline int64_t fenp_joint_size(const fenp_groups *groups, int64_t g)
-{
-    return groups->start ? groups->start[g + 1] - groups->start[g] : 1;
-}
-
-static inline int64_t fenp_joint_member(const fenp_groups *groups, int64_t g, int64_t k)
-{
-    return groups->start ? groups->member[groups->start[g] + k] : g;
+    return fenp_group_weight(&m->groups, g);
 }
 
 /* Euclidean norm of the members of a group; positive: of what is above 0. */
@@ -53,8 +43,8 @@ static inline double fenp_joint_norm(const fenp_groups *groups, int64_t g, const
                                      int positive)
 {
     long double sum = 0.0L;
-    for (int64_t k = 0; k < fenp_joint_size(groups, g); k++) {
-        const double value = values[fenp_joint_member(groups, g, k)];
+    for (int64_t k = 0; k < fenp_group_size(groups, g); k++) {
+        const double value = values[fenp_group_member(groups, g, k)];
         if (!positive || value > 0.0) sum += (long double)value * value;
     }
     return (double)sqrtl(sum);

@@ -22,8 +22,8 @@ static int64_t list_columns(const fenp_joint *c, int64_t k)
     int64_t count = 0;
     for (int64_t g = 0; g < groups->count; g++) {
         if (fenp_joint_weight(c->m, g) != 0.0) continue;
-        for (int64_t i = 0; i < fenp_joint_size(groups, g); i++) {
-            const int64_t j = fenp_joint_member(groups, g, i) - k * c->p;
+        for (int64_t i = 0; i < fenp_group_size(groups, g); i++) {
+            const int64_t j = fenp_group_member(groups, g, i) - k * c->p;
             if (j < 0 || j >= c->p) continue;
             if (!c->m->nonnegative || c->beta[k * c->p + j] > 0.0) c->columns[count++] = j;
         }
@@ -48,7 +48,7 @@ static fen_status add_columns(fenp_joint *c, int64_t k, int64_t *count, fen_erro
     const double *g = c->g + k * c->p;
     fen_status status = FEN_OK;
     for (int64_t at = 0; status == FEN_OK && at < groups->count; at++) {
-        const int64_t j = fenp_joint_member(groups, at, 0) - k * c->p;
+        const int64_t j = fenp_group_member(groups, at, 0) - k * c->p;
         int above = j >= 0 && j < c->p && fenp_joint_weight(c->m, at) == 0.0 && g[j] > 0.0 &&
                     c->beta[k * c->p + j] == 0.0;
         for (int64_t i = 0; above && i < *count; i++) above = c->columns[i] != j;
@@ -75,8 +75,8 @@ static int64_t add_wishes(fenp_joint *c, int64_t k, int64_t count)
     const fenp_groups *groups = &c->m->groups;
     for (int64_t j = 0; j < count; j++) c->wanted[j] = 0.0;
     for (int64_t g = 0; c->refined && g < groups->count; g++)
-        for (int64_t i = 0; i < fenp_joint_size(groups, g); i++) {
-            const int64_t at = fenp_joint_member(groups, g, i), j = at - k * c->p;
+        for (int64_t i = 0; i < fenp_group_size(groups, g); i++) {
+            const int64_t at = fenp_group_member(groups, g, i), j = at - k * c->p;
             const double slope = j >= 0 && j < c->p ? slope_of(c, g, at) : 0.0;
             if (slope != 0.0) c->columns[count] = j, c->wanted[count++] = slope;
         }

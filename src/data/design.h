@@ -32,6 +32,12 @@ typedef struct fenp_groups {
     char   **name;             /* NULL: they have none                                  */
 } fenp_groups;
 void fenp_groups_free(fenp_groups *groups);    /* what it holds, not the struct         */
+static inline int64_t fenp_group_size(const fenp_groups *g, int64_t i)
+{ return g->start ? g->start[i + 1] - g->start[i] : 1; }
+static inline int64_t fenp_group_member(const fenp_groups *g, int64_t i, int64_t k)
+{ return g->start ? g->member[g->start[i] + k] : i; }
+static inline double fenp_group_weight(const fenp_groups *g, int64_t i)
+{ return g->weight ? g->weight[i] : 1.0; }
 
 /* The columns of a prepared sample (dense: x is transposed into memory of its own, which
  * *owned gets; sparse: borrowed from the sample). */

@@ -251,10 +251,10 @@ int64_t fenp_model_active_groups(const fen_model *m)
     const fenp_groups *g = &m->groups;
     int64_t active = 0;
     for (int64_t k = 0; k < g->count; k++) {
-        int64_t i = g->start ? g->start[k] : k;
-        const int64_t end = g->start ? g->start[k + 1] : k + 1;
-        while (i < end && !is_active(m, g->member ? g->member[i] : i)) i++;
-        active += i < end;
+        const int64_t size = fenp_group_size(g, k);
+        int64_t i = 0;
+        while (i < size && !is_active(m, fenp_group_member(g, k, i))) i++;
+        active += i < size;
     }
     return active;
 }

@@ -104,9 +104,8 @@ static const char *group_weights(const fenp_groups *g)
 {
     int ones = 1, roots = g->start != NULL;
     for (int64_t k = 0; k < g->count; k++) {
-        const double weight = g->weight ? g->weight[k] : 1.0;
-        const double size = g->start ? (double)(g->start[k + 1] - g->start[k]) : 1.0;
-        ones &= weight == 1.0, roots &= weight == sqrt(size);
+        const double weight = fenp_group_weight(g, k);
+        ones &= weight == 1.0, roots &= weight == sqrt((double)fenp_group_size(g, k));
     }
     return ones ? "a_g = 1" : roots ? "a_g the root of its size" : "a_g as given";
 }

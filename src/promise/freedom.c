@@ -28,8 +28,6 @@ typedef struct support {
     double *product; /* m                                           */
 } support;
 
-static double weight_of(const fenp_groups *g, int64_t i) { return g->weight ? g->weight[i] : 1.0; }
-
 static void weigh(support *s)
 {
     const fenp_linear *q = s->of;
@@ -74,18 +72,17 @@ static void add_penalty(support *s, const int64_t *place)
     const fenp_groups *g = s->of->groups;
     const double *beta = s->at->beta;
     for (int64_t i = 0; i < g->count; i++) {
-        const int64_t from = g->start ? g->start[i] : i, to = g->start ? g->start[i + 1] : i + 1;
-        const double price = s->at->lambda * weight_of(g, i);
+        const int64_t size = fenp_group_size(g, i);
+        const double price = s->at->lambda * fenp_group_weight(g, i);
         double norm = 0.0;
-        for (int64_t a = from; a < to; a++) norm = hypot(norm, beta[g->start ? g->member[a] : a]);
-        for (int64_t a = from; a < to && norm > 0.0; a++) {
-            const int64_t r = g->start ? g->member[a] : a;
+        for (int64_t a = 0; a < size; a++) norm = hypot(norm, beta[fenp_group_member(g, i, a)]);
+        for (int64_t a = 0; a < size && norm > 0.0; a++) {
+            const int64_t r = fenp_group_member(g, i, a);
             if (place[r] < 0) continue;
             double *column = s->k + place[r] * s->m;
-            column[place[r]] +=
-                price * (1.0 - s->of->mix + (to - from > 1 ? s->of->mix / norm : 0.0));
-            for (int64_t b = from; b < to && to - from > 1; b++) {
-                const int64_t c = g->member[b];
+            column[place[r]] += price * (1.0 - s->of->mix + (size > 1 ? s->of->mix / norm : 0.0));
+            for (int64_t b = 0; b < size && size > 1; b++) {
+                const int64_t c = fenp_group_member(g, i, b);
                 if (place[c] < 0) continue;
                 column[place[c]] -= price * s->of->mix * beta[r] / norm * (beta[c] / norm) / norm;
             }

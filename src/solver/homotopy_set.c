@@ -20,10 +20,7 @@
 enum { FIRST_ROOM = 64 }; /* rows of the factor at first */
 static const double DEPENDENT = 1e-14;
 
-static double given(const fenp_walk *k, int64_t j)
-{
-    return k->of->groups->weight ? k->of->groups->weight[j] : 1.0;
-}
+static double given(const fenp_walk *k, int64_t j) { return fenp_group_weight(k->of->groups, j); }
 
 double fenp_walk_price(const fenp_walk *k, int64_t j) { return k->without ? 1.0 : given(k, j); }
 

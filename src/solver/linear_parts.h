@@ -68,13 +68,6 @@ struct fenp_linear_state {
     fenp_pool pool;
 };
 
-static inline int64_t fenp_group_size(const fenp_groups *g, int64_t i)
-{ return g->start ? g->start[i + 1] - g->start[i] : 1; }
-static inline int64_t fenp_group_member(const fenp_groups *g, int64_t i, int64_t k)
-{ return g->start ? g->member[g->start[i] + k] : i; }
-static inline double fenp_group_weight(const fenp_groups *g, int64_t i)
-{ return g->weight ? g->weight[i] : 1.0; }
-
 /* Asked for every group at every look: no division where there are no copies. */
 static inline int fenp_pool_has(const fenp_linear_state *s, int64_t group)
 {
