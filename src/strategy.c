@@ -187,7 +187,7 @@ static void list_points(const fen_options *o, const fen_kernel *kernel, const fe
 
 double fenp_solving_flops(const fenp_strategy *s, const fen_options *o, const fenp_size *size)
 {
-    const int root = o->nu > 0 || (size->power != 2.0 && !s->solver->lp);
+    const int root = (o->nu > 0 && !s->solver->priced) || (size->power != 2.0 && !s->solver->lp);
     const double solves = root ? 4.0 : 1.0; /* the search for it */
     if (!s->solver->iterative) return s->solver->flops(&s->size);
     const double once = fenp_lp_opening(&s->size);

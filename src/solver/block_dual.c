@@ -26,36 +26,13 @@
 
 #include "base/linalg.h"
 #include "base/threads.h"
-#include "solver/face.h"
-#include "solver/pivot.h"
-#include "solver/smo.h"
-#include "solver/solver.h"
-#include "solver/values.h"
+#include "solver/block_parts.h"
 
 enum { BLOCK = 4096, LEAST_BLOCK = 1024 };
 enum { WHOLE = 2500 }; /* rows up to which all values are held, and pivots finish what is begun */
-enum { QP_ARRAYS = 7, PASSES = 25, NEWTON_STEPS = 2, EASY_PASSES = 3 };
+enum { QP_ARRAYS = 7, NEWTON_STEPS = 2, EASY_PASSES = 3 };
 
-typedef struct state {
-    fenp_qp all;    /* every row; their linear terms are in g               */
-    fenp_qp block;  /* the rows of who                                      */
-    int64_t room;   /* of block                                             */
-    int64_t *who;   /* room                                                 */
-    int64_t *mover; /* room: rows that have moved                           */
-    double *before; /* room: b of the block before it moved                 */
-    double *coef;   /* room                                                 */
-    double *work;   /* 2 room                                               */
-    fenp_face_room face;
-    fenp_values values;
-    double *f, *change;   /* n: scores, and what is added to them                 */
-    double *last, lambda; /* n: the dual vector that f belongs to                 */
-    double *diag;         /* n: k(x,x)                                            */
-    double *linear;       /* n: a                                                 */
-    double *whole;        /* n x n: K, in small problems; else NULL               */
-    int whole_made;
-    double *rank; /* 2 n                                                  */
-    int64_t passes;
-} state;
+typedef fenp_block state;
 
 static int accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size)
 {
@@ -229,8 +206,8 @@ static fen_status improve_block(state *s, double goal, fen_error *err)
     fen_status status = FEN_OK;
     /* where a new block costs nothing Newton steps come soon, else pairs are worked off first */
     const int64_t pairs = s->all.n <= WHOLE ? q->n * q->n / 600 + 100 : 32 * q->n;
-    fenp_smo(q, s->values.k, q->n, goal, pairs, s->work);
-    int moved = s->all.n <= WHOLE || s->passes >= EASY_PASSES;
+    s->slow = fenp_smo(q, s->values.k, q->n, goal, pairs, s->work) == pairs;
+    int moved = s->all.n <= WHOLE ? !s->pivoting : s->passes >= EASY_PASSES;
     for (int step = 0; step < NEWTON_STEPS && moved && status == FEN_OK; step++) {
         if (fenp_qp_violation(q) <= goal) break;
         status = fenp_face_step(q, s->values.k, q->n, &s->face, &moved, err);
@@ -264,8 +241,8 @@ static fen_status carry_over(state *s, int64_t count, int *moved, fen_error *err
 
 /* ---- small problems ------------------------------------------------------------------------- */
 
-static fen_status make_whole(state *s, const fenp_problem *problem, const fenp_task *task,
-                             fen_error *err)
+fen_status fenp_block_whole(state *s, const fenp_problem *problem, const fenp_task *task,
+                            fen_error *err)
 {
     const int64_t n = s->all.n;
     if (s->whole_made) return FEN_OK;
@@ -277,25 +254,31 @@ static fen_status make_whole(state *s, const fenp_problem *problem, const fenp_t
     return status;
 }
 
-/* Pivots, after which f and g are made anew. */
-static fen_status pivots(state *s, const fenp_problem *problem, double goal, int *moved,
-                         const fenp_task *task, fen_error *err)
+fenp_pivot_room fenp_block_pivot_room(const state *s)
+{
+    return (fenp_pivot_room){ s->face.factor, s->face.work, s->face.who, 1e-9, 0, 0 };
+}
+
+void fenp_block_refresh(state *s)
 {
     fenp_qp *q = &s->all;
     const int64_t n = q->n;
-    fenp_pivot_room room = { s->face.factor, s->face.work, s->face.who, 1e-9, 0, 0 };
-    *moved = 0;
-    fen_status status = make_whole(s, problem, task, err);
-    const int narrowed = fenp_threads_narrow(0); /* thousands of short calls of BLAS */
-    if (status == FEN_OK) status = fenp_pivot(q, s->whole, n, goal, n, &room, moved, task, err);
-    fenp_threads_widen(narrowed);
-    if (!*moved) return status;
     cblas_dsymv(CblasColMajor, CblasUpper, (int)n, 1.0, s->whole, (int)n, q->b, 1, 0.0, s->f, 1);
     for (int64_t i = 0; i < n; i++) q->g[i] = s->f[i] + q->d[i] * q->b[i] - s->linear[i];
+}
+
+fen_status fenp_block_pivots(state *s, double goal, fenp_pivot_room *room, int *moved,
+                             const fenp_task *task, fen_error *err)
+{
+    const int64_t n = s->all.n;
+    const int narrowed = fenp_threads_narrow(0); /* thousands of short calls of BLAS */
+    const fen_status status = fenp_pivot(&s->all, s->whole, n, goal, n, room, moved, task, err);
+    fenp_threads_widen(narrowed);
+    if (*moved) fenp_block_refresh(s);
     return status;
 }
 
-static fen_status one_block(state *s, int *moved, fen_error *err)
+fen_status fenp_block_step(state *s, int *moved, fen_error *err)
 {
     const double goal = 0.3 * fenp_qp_violation(&s->all);
     const int64_t count = choose(s);
@@ -312,13 +295,13 @@ static fen_status one_block(state *s, int *moved, fen_error *err)
 /* ---- the solver ----------------------------------------------------------------------------- */
 
 /* The program that loss and lambda make, all but g; b as near to u as it may be. */
-static void load_pieces(state *s, const fenp_problem *problem, const double *u)
+void fenp_block_pieces(state *s, const fenp_problem *problem, const double *u)
 {
     const fenp_sample *sample = problem->sample;
     fenp_qp *q = &s->all;
     double plus = 0.0, minus = 0.0;
     q->n = sample->n;
-    q->balanced = problem->bias;
+    q->balanced = problem->bias ? FENP_SUM : FENP_ALONE;
     for (int64_t i = 0; i < q->n; i++) {
         const double unit = 0.5 * sample->w[i] / problem->lambda; /* C */
         fen_piece v = { 0 };
@@ -341,8 +324,7 @@ static void load_pieces(state *s, const fenp_problem *problem, const double *u)
 }
 
 /* f and g of b: known but for a factor if b is where the last sweep ended. */
-static fen_status load_scores(state *s, const fenp_problem *problem, const double *u,
-                              fen_error *err)
+fen_status fenp_block_scores(state *s, const fenp_problem *problem, const double *u, fen_error *err)
 {
     fenp_qp *q = &s->all;
     fen_status status = FEN_OK;
@@ -407,7 +389,7 @@ static void judge(const state *s, const fenp_problem *problem, fenp_solution *ou
     out->gap[0] = relative_gap(s, problem, out->offset[0]);
 }
 
-static void report(state *s, const fenp_problem *problem, fenp_solution *out)
+void fenp_block_report(state *s, const fenp_problem *problem, fenp_solution *out)
 {
     const fenp_sample *sample = problem->sample;
     const int64_t n = sample->n, p = sample->p;
@@ -425,24 +407,29 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
 {
     state *s = work;
     int moved = 1;
-    load_pieces(s, problem, out->dual);
-    fen_status status = load_scores(s, problem, out->dual, err);
+    fenp_block_pieces(s, problem, out->dual);
+    fen_status status = fenp_block_scores(s, problem, out->dual, err);
     const int warm = cblas_dasum((int)s->all.n, s->all.b, 1) > 0.0;
     s->passes = 0;
+    s->pivoting = 0;
     s->face.damp = 0.01;
     for (int pass = 0; status == FEN_OK; pass++) {
         judge(s, problem, out);
-        if (out->gap[0] <= problem->gap || pass == PASSES || !moved) break;
-        status = fenp_task_at(task, (double)pass / PASSES, err);
-        if (status == FEN_OK) status = one_block(s, &moved, err);
+        if (out->gap[0] <= problem->gap || pass == FENP_BLOCK_PASSES || !moved) break;
+        status = fenp_task_at(task, (double)pass / FENP_BLOCK_PASSES, err);
+        if (status == FEN_OK) status = fenp_block_step(s, &moved, err);
         if (status == FEN_OK && s->whole && pass > (warm ? 0 : EASY_PASSES)) {
-            int turned;
-            status = pivots(s, problem, 0.01 * fenp_qp_violation(&s->all), &turned, task, err);
+            int turned = 0;
+            fenp_pivot_room room = fenp_block_pivot_room(s);
+            status = fenp_block_whole(s, problem, task, err);
+            if (status == FEN_OK)
+                status = fenp_block_pivots(s, 0.01 * fenp_qp_violation(&s->all), &room, &turned,
+                                           task, err);
             moved |= turned;
         }
     }
     if (status != FEN_OK) judge(s, problem, out); /* ended between a block and its judgement */
-    report(s, problem, out);
+    fenp_block_report(s, problem, out);
     return status;
 }
 
@@ -455,4 +442,5 @@ const fenp_solver fenp_solver_block = {
     .flops = flops,
     .begin = begin,
     .sweep = sweep,
+    .priced = fenp_block_priced,
 };

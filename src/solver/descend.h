@@ -1,5 +1,6 @@
 /* descend.h -- one output by an iterative solver: power 2 and penalty lp directly, any other power
- * >= 1 and a parameter with a price (nu) by a root in one dimension over warm-started solves
+ * >= 1 by a root in one dimension over warm-started solves, and so a parameter with a price (nu)
+ * unless the solver can choose it
  *
  *     power m:  log l2 + (2 - m) log N(l2) = log(m lambda / 2),  N(l2) = norm at power 2
  *     price:    d/dpar of the least objective = nu - sum w |dloss^* / dpar| = 0             */

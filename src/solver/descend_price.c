@@ -4,7 +4,8 @@
  *     F'(par) = price - sum w k(z),   k(z) = loss*(par = 1) - loss*(par = 0),  price = +-nu W
  *
  * is convex, and z, the dual vector of the solution at par, says its slope psi.
- * Method: a bracket with slopes of both signs, made smaller by interpolation and bisection.
+ * Method: sweeps of a solver that chooses par itself (block_price.c), if there is one and it gets
+ *   there. Else a bracket with slopes of both signs, made smaller by interpolation and bisection.
  *   The answer is the mixture of its two ends, parameter, function and dual vector, in the
  *   proportion that makes the mixed slope 0. P is convex and D concave, so its gap is at most
  *   the mixed gaps of the ends plus  share psi_high (high - low): the search ends when that is
@@ -13,7 +14,7 @@
  *   parameter that earns has slope price < 0 at 0, where f = 0. Where that is the answer (no
  *   margin at all: some mixture of the rows is 0) the search would go on for ever: f = 0 is
  *   taken as soon as D = -||g||^2 / (4 lambda) of the mixed dual vector is next to nothing.
- * Cost: about 10 solves, each from the dual vector of the one before. */
+ * Cost: one solve, or about 10, each from the dual vector of the one before. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 #include "base/arena.h"
 #include "solver/descend_run.h"
 
-enum { MOST_SOLVES = 80 };
+enum { MOST_SOLVES = 80, MOST_SWEEPS = 4 };
 
 /* A solution at one value of the parameter. */
 typedef struct end {
@@ -38,6 +39,7 @@ typedef struct search {
     double unit;   /* |P| at the last point: what a gap is measured by      */
     double least;  /* of units: of the largest |P| that a price can lead to */
     int tight;     /* least goes by the centred kernel                      */
+    double start;  /* where a bracket is begun                              */
 } search;
 
 static double cost_of_par(const fenp_run *r)
@@ -135,15 +137,26 @@ static double gap_of_zero(const search *s)
     return share(s) * share(s) * s->high.energy / s->least;
 }
 
-static void take_zero(search *s)
+/* f = 0 with the dual vector that is there */
+static void take_zero(search *s, double gap)
 {
     fenp_run *r = s->r;
     const fenp_sample *sample = r->at.sample;
-    mix(share(s), s->low.at.dual, s->high.at.dual, sample->n, r->out->dual);
     memset(r->out->scores, 0, (size_t)sample->n * sizeof(double));
     if (r->out->weights) memset(r->out->weights, 0, (size_t)sample->p * sizeof(double));
     *r->par = r->out->offset[0] = r->out->scale[0] = 0.0;
-    r->out->gap[0] = gap_of_zero(s);
+    r->out->gap[0] = gap;
+}
+
+/* The gap of the iterate with its price. */
+static void account(search *s)
+{
+    const fenp_run *r = s->r;
+    const double none = 0.0, norm = fenp_run_norm(r), energy = r->lambda * norm * norm;
+    const double loss = fenp_run_loss(r, 1.0), primal = loss + energy + s->price * *r->par;
+    const double gap = primal - (fenp_run_minus_conjugates(r, 1.0, &none) - energy);
+    s->unit = unit_of(s, primal);
+    r->out->gap[0] = s->unit > 0.0 ? fabs(gap) / s->unit : fabs(gap);
 }
 
 /* The answer; an end that was never reached counts as the other one. */
@@ -151,10 +164,10 @@ static void answer(search *s, int *reached)
 {
     fenp_run *r = s->r;
     const int64_t n = r->at.sample->n;
-    const double none = 0.0;
     if (!s->low.known && !s->high.known) return;
     if (gap_of_zero(s) <= r->gap) {
-        take_zero(s);
+        mix(share(s), s->low.at.dual, s->high.at.dual, n, r->out->dual);
+        take_zero(s, gap_of_zero(s));
         *reached = 1;
         return;
     }
@@ -166,12 +179,47 @@ static void answer(search *s, int *reached)
     mix(of_high, &low->par, &high->par, 1, r->par);
     if (r->out->weights)
         mix(of_high, low->at.weights, high->at.weights, r->at.sample->p, r->out->weights);
-    const double norm = fenp_run_norm(r), energy = r->lambda * norm * norm;
-    const double loss = fenp_run_loss(r, 1.0), primal = loss + energy + s->price * *r->par;
-    const double gap = primal - (fenp_run_minus_conjugates(r, 1.0, &none) - energy);
-    const double unit = unit_of(s, primal);
-    r->out->gap[0] = unit > 0.0 ? fabs(gap) / unit : fabs(gap);
+    account(s);
     *reached = r->out->gap[0] <= r->gap;
+}
+
+/* ---- the solver's own way ---------------------------------------------------------------- */
+
+/* Sweeps that choose par, as long as they get on. */
+static fen_status sweeps(search *s, fen_error *err)
+{
+    fenp_run *r = s->r;
+    const fenp_price price = { .price = s->price, .least = s->least, .par = r->par };
+    double before = INFINITY;
+    r->at.gap = r->gap;
+    for (int k = 0; k < MOST_SWEEPS; k++) {
+        const fen_status status = r->solver->priced(r->state, &r->at, &price, r->out, r->task, err);
+        if (status != FEN_OK || !(r->out->gap[0] > r->gap) || !(r->out->gap[0] < 0.5 * before))
+            return status;
+        before = r->out->gap[0];
+    }
+    return FEN_OK;
+}
+
+/* The answer, if sweeps get there; else a start. */
+static fen_status direct(search *s, int *reached, fen_error *err)
+{
+    fenp_run *r = s->r;
+    if (!r->solver->priced) return FEN_OK;
+    fen_status status = sweeps(s, err);
+    if (status != FEN_OK || isinf(r->out->gap[0])) return status;
+    if (s->price > 0.0 && *r->par == 0.0) s->start = 0.0;
+    account(s);
+    if (s->price < 0.0 && s->unit <= s->least) {
+        const double norm = fenp_run_norm(r);
+        status = tighten(s, err);
+        if (status != FEN_OK) return status;
+        account(s);
+        const double gap = r->lambda * norm * norm / s->least; /* of f = 0 */
+        if (gap <= r->gap) take_zero(s, gap);
+    }
+    *reached = r->out->gap[0] <= r->gap;
+    return FEN_OK;
 }
 
 /* ---- the search -------------------------------------------------------------------------- */
@@ -201,7 +249,7 @@ static double first_guess(const search *s)
 static double next_par(const search *s, int moved, double par)
 {
     const double low = s->low.par, high = s->high.par;
-    if (!s->high.known) return par > 0.0 ? 4.0 * par : 1.0;
+    if (!s->high.known) return par > 0.0 ? 4.0 * par : first_guess(s);
     if (!s->low.known) return moved < -6 ? 0.0 : 0.25 * par;
     const double by_slopes = low + share(s) * (high - low);
     if (moved > -2 && moved < 2 && by_slopes > low && by_slopes < high) return by_slopes;
@@ -220,7 +268,7 @@ static int close_enough(const search *s)
 
 static fen_status narrow(search *s, fen_error *err)
 {
-    double par = first_guess(s), psi;
+    double par = isnan(s->start) ? first_guess(s) : s->start, psi;
     int moved = 0; /* how often in a row: > 0 the low end, < 0 the high end */
     for (int k = 0; k < MOST_SOLVES && !close_enough(s) && isfinite(par); k++) {
         if (par == 0.0 && s->price < 0.0) {
@@ -248,11 +296,14 @@ fen_status fenp_run_price(fenp_run *r, double nu, int *reached, fen_error *err)
     fen_status status =
         fenp_arena_open(&arena, 2 * fenp_kept_bytes(r), "the search for the parameter", err);
     if (status != FEN_OK) return status;
-    search s = { .r = r, .price = r->at.loss->price * nu * r->whole };
+    search s = { .r = r, .price = r->at.loss->price * nu * r->whole, .start = NAN };
     s.low.at = fenp_kept_open(&arena, r), s.high.at = fenp_kept_open(&arena, r);
     if (s.price < 0.0) set_least(&s, mean_diagonal(r));
-    status = narrow(&s, err);
-    answer(&s, reached);
+    status = direct(&s, reached, err);
+    if (status == FEN_OK && !*reached) {
+        status = narrow(&s, err);
+        answer(&s, reached);
+    }
     if (status != FEN_OK) *reached = 0;
     fenp_arena_close(&arena);
     return status;

@@ -7,7 +7,8 @@
  * and b moves to the projection of b + s onto its face (each variable between its bounds and
  * on its side of the kink, the sum as it is). T = damp diag(K) keeps s out of directions that
  * K_FF hardly feels: it falls with every success and rises where the objective would not
- * fall. The projection is clip(b + s - r) with r from bisection.
+ * fall. The projection is clip(b + s - r) with r from bisection. Where sides keep their sums
+ * each has its own nu and r: no variable of a face changes sides.
  * Special cases. Where K_FF + D + T is not definite nothing moves, and T rises. */
 #include "solver/face.h"
 
@@ -22,6 +23,7 @@ typedef struct face {
     int64_t *who;
     double *low, *high, *slope; /* m: of the face                                       */
     double *step, *ones, *move;
+    double *others; /* m: the ones of the other side                                    */
     double damp;
 } face;
 
@@ -41,6 +43,43 @@ static void find_face(face *f)
     }
 }
 
+/* Whether the r-th counts in the sum of a side: 0, the positive ones or all; 1, the negative. */
+static int is_of(const face *f, int64_t r, int side)
+{
+    return f->q->balanced != FENP_SIDES ? side == 0 : (f->q->b[f->who[r]] < 0.0) == side;
+}
+
+static double sum_of(const face *f, const double *x, int side)
+{
+    double sum = 0.0;
+    for (int64_t r = 0; r < f->m; r++) sum += is_of(f, r, side) ? x[r] : 0.0;
+    return sum;
+}
+
+/* x less the multiple of ones that makes its sum on a side 0. */
+static void take_off(const face *f, const double *ones, int side, double *x)
+{
+    const double unit = sum_of(f, ones, side), along = sum_of(f, x, side);
+    for (int64_t r = 0; unit != 0.0 && r < f->m; r++) x[r] -= along / unit * ones[r];
+}
+
+/* The sums of step become 0: first that of one side, then that of the other by what leaves the
+ * first alone. */
+static fen_status balance(face *f, const double *factor, fen_error *err)
+{
+    const int sides = f->q->balanced == FENP_SIDES;
+    if (!f->q->balanced) return FEN_OK;
+    fen_status status = fenp_cholesky_solve(f->m, factor, f->m, f->ones, 1, err);
+    if (status == FEN_OK && sides)
+        status = fenp_cholesky_solve(f->m, factor, f->m, f->others, 1, err);
+    if (status != FEN_OK) return status;
+    take_off(f, f->ones, 0, f->step);
+    if (!sides) return FEN_OK;
+    take_off(f, f->ones, 0, f->others);
+    take_off(f, f->others, 1, f->step);
+    return FEN_OK;
+}
+
 /* step = the Newton step, if the matrix is definite. */
 static fen_status newton(face *f, double *factor, int *definite, fen_error *err)
 {
@@ -52,19 +91,14 @@ static fen_status newton(face *f, double *factor, int *definite, fen_error *err)
         for (int64_t c = r; c < m; c++) factor[c + r * m] = (double)row[f->who[c]];
         factor[r + r * m] += q->d[f->who[r]] + f->damp * q->stiff[f->who[r]];
     }
-    for (int64_t r = 0; r < m; r++) f->step[r] = -f->slope[r], f->ones[r] = 1.0;
+    for (int64_t r = 0; r < m; r++)
+        f->step[r] = -f->slope[r], f->ones[r] = is_of(f, r, 0), f->others[r] = is_of(f, r, 1);
     int64_t rank;
     fen_status status = fenp_cholesky(m, factor, m, &rank, NULL, err);
     *definite = status == FEN_OK && rank == m;
     if (!*definite) return status;
     status = fenp_cholesky_solve(m, factor, m, f->step, 1, err);
-    if (status == FEN_OK && q->balanced)
-        status = fenp_cholesky_solve(m, factor, m, f->ones, 1, err);
-    if (status != FEN_OK || !q->balanced) return status;
-    double along = 0.0, unit = 0.0;
-    for (int64_t r = 0; r < m; r++) along += f->step[r], unit += f->ones[r];
-    for (int64_t r = 0; r < m; r++) f->step[r] -= along / unit * f->ones[r];
-    return FEN_OK;
+    return status == FEN_OK ? balance(f, factor, err) : status;
 }
 
 static double clip(double x, double low, double high)
@@ -72,11 +106,12 @@ static double clip(double x, double low, double high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* Sum of the moves to clip(b + s - shift). */
-static double moves(const face *f, double shift)
+/* Sum of the moves of a side to clip(b + s - shift). */
+static double moves(const face *f, int side, double shift)
 {
     double sum = 0.0;
     for (int64_t r = 0; r < f->m; r++) {
+        if (!is_of(f, r, side)) continue;
         const double b = f->q->b[f->who[r]];
         f->move[r] = clip(b + f->step[r] - shift, f->low[r], f->high[r]) - b;
         sum += f->move[r];
@@ -85,21 +120,22 @@ static double moves(const face *f, double shift)
 }
 
 /* move = projection of b + s, minus b. */
-static void project(const face *f)
+static void project(const face *f, int side)
 {
     double reach = 0.0;
-    if (moves(f, 0.0) == 0.0 || !f->q->balanced) return;
+    if (moves(f, side, 0.0) == 0.0 || !f->q->balanced) return;
     for (int64_t r = 0; r < f->m; r++) reach = fmax(reach, fabs(f->step[r]));
     double low = -reach, high = reach; /* the sum falls as the shift grows */
     for (int pass = 0; pass < 60; pass++) {
         const double middle = 0.5 * (low + high);
-        if (moves(f, middle) > 0.0)
+        if (moves(f, side, middle) > 0.0)
             low = middle;
         else
             high = middle;
     }
-    double sum = moves(f, high);
+    double sum = moves(f, side, high);
     for (int64_t r = 0; r < f->m && sum != 0.0; r++) { /* what rounding has left */
+        if (!is_of(f, r, side)) continue;
         const double b = f->q->b[f->who[r]];
         const double to = clip(b + f->move[r] - sum, f->low[r], f->high[r]) - b;
         sum += to - f->move[r];
@@ -144,7 +180,7 @@ fen_status fenp_face_step(const fenp_qp *q, const float *k, int64_t ld, fenp_fac
     const int64_t n = q->n;
     face f = { .q = q, .k = k, .ld = ld, .who = room->who, .damp = room->damp };
     f.low = room->work, f.high = f.low + n, f.step = f.high + n, f.ones = f.step + n;
-    f.move = f.ones + n, f.slope = f.move + n;
+    f.move = f.ones + n, f.slope = f.move + n, f.others = f.slope + n;
     int definite;
     *moved = 0;
     find_face(&f);
@@ -152,7 +188,8 @@ fen_status fenp_face_step(const fenp_qp *q, const float *k, int64_t ld, fenp_fac
     const fen_status status = newton(&f, room->factor, &definite, err);
     if (status != FEN_OK) return status;
     if (definite) {
-        project(&f);
+        project(&f, 0);
+        project(&f, 1);
         *moved = change(&f) < 0.0;
     }
     room->damp = *moved ? fmax(0.2 * f.damp, 1e-10) : fmin(10.0 * f.damp, 10.0);

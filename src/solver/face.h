@@ -6,7 +6,7 @@
 
 typedef struct fenp_face_room {
     double *factor;            /* n x n                                                 */
-    double *work;              /* 6 n                                                   */
+    double *work;              /* 7 n                                                   */
     int64_t *who;              /* n                                                     */
     double  damp;              /* carried from step to step; 0.01 is a good start       */
 } fenp_face_room;

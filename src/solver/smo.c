@@ -3,7 +3,9 @@
  * Method. Pairs (i, j): i rises most, j is where the pair's own optimum gains most,
  *   gain = (rise_i - fall_j)^2 / (K_ii + K_jj - 2 K_ij + d_i + d_j),
  * and b_i += s, b_j -= s up to the pair's optimum, a bound or a kink, whichever comes first.
- * Without the balance a single variable with the largest gain moves. Each step is one pass
+ * Without the balance a single variable with the largest gain moves. Where sides keep their
+ * sums, i and j are of one side (b_i rises at 0 as positive, b_j falls at 0 as negative): each
+ * side has its i, and the best j of both decides. Each step is one pass
  * over g that also finds the next i, and one that finds j: 2 n fused operations each and n
  * divisions in single precision (they only rank). The passes are written in vectors of eight
  * and compiled for AVX-512, AVX2 and the base instruction set.
@@ -42,12 +44,14 @@ double fenp_qp_fall(const fenp_qp *q, int64_t i) { return -(q->g[i] + left_of(q,
 
 double fenp_qp_violation(const fenp_qp *q)
 {
-    double rise = -INFINITY, fall = INFINITY;
+    double rise[2] = { -INFINITY, -INFINITY }, fall[2] = { INFINITY, INFINITY };
+    const int sides = q->balanced == FENP_SIDES;
     for (int64_t i = 0; i < q->n; i++) {
-        rise = fmax(rise, fenp_qp_rise(q, i));
-        fall = fmin(fall, fenp_qp_fall(q, i));
+        double *up = rise + (sides && q->b[i] < 0.0), *down = fall + (sides && !(q->b[i] > 0.0));
+        *up = fmax(*up, fenp_qp_rise(q, i));
+        *down = fmin(*down, fenp_qp_fall(q, i));
     }
-    return q->balanced ? rise - fall : fmax(rise, -fall);
+    return q->balanced ? fmax(rise[0] - fall[0], rise[1] - fall[1]) : fmax(rise[0], -fall[0]);
 }
 
 /* ---- vectors ----------------------------------------------------------------------------- */
@@ -105,19 +109,32 @@ typedef struct job {
     double *right, *left; /* n: see right_of, left_of                            */
 } job;
 
-/* g += s K_i - r K_j; the variable that rises most. */
-INLINE int64_t move(const job *w, const float *ki, double s, const float *kj, double r,
-                    double *rise)
+/* Who rises most, and how much; of sides: b >= 0, then b < 0. at -1: nobody. */
+typedef struct riser {
+    int64_t at;
+    double rise;
+} riser;
+
+/* g += s K_i - r K_j; the variables that rise most. sides: a constant. */
+INLINE void move(const job *w, const float *ki, double s, const float *kj, double r, int sides,
+                 riser up[2])
 {
-    best top = best_none();
-    const vector vs = spread(s), vr = spread(r);
+    best top = best_none(), below = best_none();
+    const vector vs = spread(s), vr = spread(r), none = spread(-INFINITY);
     double *g = w->q->g;
     for (int64_t k = 0; k < w->q->n; k += LANES) {
         const vector now = load(g + k) + vs * widen(ki + k) - vr * widen(kj + k);
+        const vector rise = -(now + load(w->right + k));
         *(vector *)(g + k) = now;
-        best_see(&top, -(now + load(w->right + k)), k);
+        if (sides) {
+            const lanes negative = load(w->q->b + k) < spread(0.0);
+            best_see(&top, choose(negative, none, rise), k);
+            best_see(&below, choose(negative, rise, none), k);
+        } else
+            best_see(&top, rise, k);
     }
-    return best_of(&top, rise);
+    up[0].at = best_of(&top, &up[0].rise);
+    up[1].at = best_of(&below, &up[1].rise);
 }
 
 /* In single precision: it only ranks. */
@@ -126,17 +143,27 @@ INLINE int64_t move(const job *w, const float *ki, double s, const float *kj, do
                                 __builtin_convertvector(denominator, singles), \
                             vector)
 
-/* The j whose pair with i gains most; its largest violation in *violation. */
-INLINE int64_t partner(const job *w, int64_t i, double rise, double *violation)
+/* The j whose pair with the riser of its side gains most; the largest violation of all in
+ * *violation. */
+INLINE int64_t partner(const job *w, const riser up[2], int sides, double *violation)
 {
     const fenp_qp *q = w->q;
-    const float *ki = w->k + i * w->ld;
-    const vector top = spread(rise), own = spread(q->stiff[i]), least = spread(1e-12 * q->stiff[i]);
+    const int64_t i = up[0].at >= 0 ? up[0].at : 0, j = up[1].at >= 0 ? up[1].at : 0;
+    const float *ki = w->k + i * w->ld, *kj = w->k + j * w->ld;
+    const vector top = spread(up[0].rise), below = spread(up[1].rise);
+    const vector own = spread(q->stiff[i]), other = spread(q->stiff[j]);
+    const vector least = spread(1e-12 * (sides ? fmax(q->stiff[i], q->stiff[j]) : q->stiff[i]));
     best pick = best_none();
     vector most = spread(-INFINITY);
     for (int64_t k = 0; k < q->n; k += LANES) {
-        const vector by = top + load(q->g + k) + load(w->left + k);
-        const vector bend = own + load(q->stiff + k) - 2.0 * widen(ki + k);
+        vector rise = top, rest = own - 2.0 * widen(ki + k);
+        if (sides) {
+            const lanes positive = load(q->b + k) > spread(0.0);
+            rise = choose(positive, top, below);
+            rest = choose(positive, rest, other - 2.0 * widen(kj + k));
+        }
+        const vector by = rise + load(q->g + k) + load(w->left + k);
+        const vector bend = rest + load(q->stiff + k);
         const vector gain = RATIO(by * by, choose(bend > least, bend, least));
         most = choose(by > most, by, most);
         best_see(&pick, choose(by > spread(0.0), gain, spread(-INFINITY)), k);
@@ -201,21 +228,25 @@ static double bend_of(const job *w, int64_t i, int64_t j)
     return bend > 1e-12 * sum ? bend : 1e-12 * sum;
 }
 
-INLINE int64_t pairs(const job *w, double tolerance, int64_t steps)
+INLINE int64_t pairs(const job *w, double tolerance, int64_t steps, int sides)
 {
     const fenp_qp *q = w->q;
-    double rise, violation;
-    int64_t i = move(w, w->k, 0.0, w->k, 0.0, &rise), step = 0;
-    for (; i >= 0 && step < steps; step++) {
-        const int64_t j = partner(w, i, rise, &violation);
+    double violation;
+    riser up[2];
+    int64_t step = 0;
+    move(w, w->k, 0.0, w->k, 0.0, sides, up);
+    for (; step < steps; step++) {
+        const int64_t j = partner(w, up, sides, &violation);
         if (j < 0 || violation <= tolerance) break;
-        const double wish = (rise - fenp_qp_fall(q, j)) / bend_of(w, i, j);
+        const riser *first = up + (sides && !(q->b[j] > 0.0));
+        const int64_t i = first->at;
+        const double wish = (first->rise - fenp_qp_fall(q, j)) / bend_of(w, i, j);
         const double a = room_right(q, i), b = room_left(q, j);
         const double s = fmin(wish, fmin(a, b));
         if (!(s > 0.0) || !(s < INFINITY)) break;
         shift(w, i, s, a);
         shift(w, j, -s, b);
-        i = move(w, w->k + i * w->ld, s, w->k + j * w->ld, s, &rise);
+        move(w, w->k + i * w->ld, s, w->k + j * w->ld, s, sides, up);
     }
     return step;
 }
@@ -223,7 +254,8 @@ INLINE int64_t pairs(const job *w, double tolerance, int64_t steps)
 INLINE int64_t singles_steps(const job *w, double tolerance, int64_t steps)
 {
     const fenp_qp *q = w->q;
-    double rise, violation;
+    double violation;
+    riser unused[2];
     int64_t step = 0;
     for (; step < steps; step++) {
         const int64_t i = single(w, &violation);
@@ -235,14 +267,18 @@ INLINE int64_t singles_steps(const job *w, double tolerance, int64_t steps)
         if (!(wish > 0.0) || !(wish < INFINITY)) break;
         const double s = up > down ? wish : -wish;
         shift(w, i, s, room);
-        move(w, w->k + i * w->ld, s, w->k, 0.0, &rise);
+        move(w, w->k + i * w->ld, s, w->k, 0.0, 0, unused);
     }
     return step;
 }
 
 INLINE int64_t run(const job *w, double tolerance, int64_t steps)
 {
-    return w->q->balanced ? pairs(w, tolerance, steps) : singles_steps(w, tolerance, steps);
+    switch (w->q->balanced) {
+    case FENP_SIDES: return pairs(w, tolerance, steps, 1);
+    case FENP_SUM: return pairs(w, tolerance, steps, 0);
+    default: return singles_steps(w, tolerance, steps);
+    }
 }
 
 #if defined(__x86_64__)

@@ -4,18 +4,25 @@
 #include <stdint.h>
 
 /* minimise 1/2 b'Kb + sum_i d_i/2 b_i^2 - a_i b_i + kink_i |b_i|,  low <= b <= high,
- * with balanced: sum b as it is. low <= 0 <= high where there is a kink. */
+ * low <= 0 <= high where there is a kink. What b may do as a whole: */
+typedef enum fenp_balance {
+    FENP_ALONE = 0,            /* every b_i as it likes                                 */
+    FENP_SUM = 1,              /* sum b stays as it is                                  */
+    FENP_SIDES = 2             /* so do the sum of the b_i > 0 and that of the b_i < 0: 0 is a
+                                  bound or a kink of every variable                     */
+} fenp_balance;
 typedef struct fenp_qp {
     int64_t n;
-    int     balanced;
+    fenp_balance balanced;
     double *b, *g;             /* g = K b + d b - a, kept up to date                    */
     double *stiff;             /* K_ii + d_i                                            */
     double *d, *kink, *low, *high;
 } fenp_qp;
 
 /* Slopes to the right and to the left, as what b would have to be to cancel them: the
- * optimum has max_i rise <= min_j fall (balanced), or rise <= 0 <= fall. A variable at its
- * upper bound has rise -inf, one at its lower bound fall +inf. */
+ * optimum has max_i rise <= min_j fall (balanced; of sides each for itself), or
+ * rise <= 0 <= fall. A variable at its upper bound has rise -inf, one at its lower bound fall
+ * +inf. */
 double fenp_qp_rise(const fenp_qp *q, int64_t i);
 double fenp_qp_fall(const fenp_qp *q, int64_t i);
 /* How far from optimal: max rise - min fall, or the largest of rise and -fall; <= 0: it is. */

@@ -63,6 +63,13 @@ typedef struct fenp_size {
     const fenp_sample *rows;   /* that n counts; NULL: not at hand                      */
 } fenp_size;
 
+/* A parameter of the loss that is left free: price par is a term of the objective. */
+typedef struct fenp_price {
+    double  price;             /* < 0: the parameter earns                              */
+    double  least;             /* that a gap is relative to, where the objective is less */
+    double *par;               /* the problem's                                         */
+} fenp_price;
+
 /* A direct solver does all targets at once, any power it accepts, and its first sweep is the
  * answer. An iterative one (any loss, power 2 alone) is driven by descend.c:
  *   its sample has one target; lambda, par, the labels and the weights of problem may change
@@ -85,6 +92,10 @@ typedef struct fenp_solver {
     /* Improves the iterate; the first call produces it. */
     fen_status (*sweep)(void *state, const fenp_problem *problem, fenp_solution *out,
                         const fenp_task *task, fen_error *err);
+    /* Iterative ones that can, else NULL: a sweep that chooses the parameter of the loss too.
+     * gap is infinite, and all else as it was, for a problem that it cannot do. */
+    fen_status (*priced)(void *state, const fenp_problem *problem, const fenp_price *price,
+                         fenp_solution *out, const fenp_task *task, fen_error *err);
 } fenp_solver;
 extern const fenp_solver *const fenp_solvers[];          /* in order of preference, NULL last */
 const fenp_solver *fenp_find_solver(const char *name);   /* NULL: unknown                     */

@@ -61,6 +61,14 @@ static fen_status counted_sweep(void *state, const fenp_problem *problem, fenp_s
     return m->solver->sweep(m->state, problem, out, task, err);
 }
 
+static fen_status counted_priced(void *state, const fenp_problem *problem, const fenp_price *price,
+                                 fenp_solution *out, const fenp_task *task, fen_error *err)
+{
+    fenp_machine *m = state;
+    m->sweeps++;
+    return m->solver->priced(m->state, problem, price, out, task, err);
+}
+
 static int has_bias(const fenp_machine *m) { return m->o->type != FEN_SVM_ONE_CLASS; }
 
 static const fen_loss *loss_of(fen_svm_type type)
@@ -204,7 +212,9 @@ static void divide_by_margin(fenp_machine *m, double margin)
 static fen_status descend(fenp_machine *m, double nu, double *par, const fenp_task *task,
                           fen_error *err)
 {
-    const fenp_solver counted = { .name = "block", .iterative = 1, .sweep = counted_sweep };
+    const fenp_solver counted = {
+        .name = "block", .iterative = 1, .sweep = counted_sweep, .priced = counted_priced
+    };
     const int64_t n = m->sample->n;
     double sum = 0.0;
     int reached = 0;

@@ -14,11 +14,19 @@ typedef struct program {
     double b[SIZE], g[SIZE], stiff[SIZE], d[SIZE], kink[SIZE], low[SIZE], high[SIZE];
     double a[SIZE], k[SIZE * SIZE];
     float single[SIZE * SIZE];
-    double start; /* sum of b */
+    double start[2]; /* sum of b, or of either side */
 } program;
 
 /* What kinds of program there are: bits that are drawn together. */
-enum { BALANCED = 1, KINKED = 2, CURVED = 4, DEFINITE = 8, LOOSE = 16, EQUAL_ROWS = 32 };
+enum {
+    BALANCED = 1,
+    KINKED = 2,
+    CURVED = 4,
+    DEFINITE = 8,
+    LOOSE = 16,
+    EQUAL_ROWS = 32,
+    SIDED = 64 /* if balanced: each sign by itself */
+};
 
 /* Factors are multiples of 1/8; the last three variables are filling. */
 static void load_matrix(program *m, int64_t kind)
@@ -45,9 +53,16 @@ static void load_limits(program *m, int64_t kind, int64_t i)
     m->q.kink[i] = kind & KINKED && i % 5 > 0 ? u[2] : 0.0;
     m->q.low[i] = u[3] < 0.3 ? 0.0 : loose && u[3] > 0.7 ? -INFINITY : -u[4];
     m->q.high[i] = u[3] > 0.6 && u[3] < 0.8 ? 0.0 : loose && u[3] > 0.5 ? INFINITY : u[5];
+    if (m->q.balanced == FENP_SIDES) *(i % 3 ? &m->q.low[i] : &m->q.high[i]) = 0.0;
     if (i % 7 == 3) m->q.low[i] = m->q.high[i] = i % 2 ? 0.0 : 0.25; /* immovable */
     const double b = i % 6 == 5 ? 0.0 : 1.5 * u[1] - 0.75;           /* some start in a corner */
     m->q.b[i] = fmax(fmin(b, m->q.high[i]), m->q.low[i]);
+}
+
+/* 0: those that may be positive, or all; 1: the others */
+static int side_of(const program *m, int64_t i)
+{
+    return m->q.balanced == FENP_SIDES && !(m->high[i] > 0.0);
 }
 
 /* g by definition */
@@ -72,7 +87,9 @@ static void load(program *m, int64_t kind)
 {
     memset(m, 0, sizeof *m);
     m->q = (fenp_qp){ .n = SIZE,
-                      .balanced = (int)(kind & BALANCED),
+                      .balanced = !(kind & BALANCED) ? FENP_ALONE
+                                  : kind & SIDED     ? FENP_SIDES
+                                                     : FENP_SUM,
                       .b = m->b,
                       .g = m->g,
                       .stiff = m->stiff,
@@ -84,18 +101,21 @@ static void load(program *m, int64_t kind)
     for (int64_t i = 0; i < COUNT; i++) load_limits(m, kind, i);
     for (int64_t i = 0; i < SIZE; i++) {
         m->stiff[i] = m->k[i * SIZE + i] + m->d[i];
-        m->start += m->b[i];
+        m->start[side_of(m, i)] += m->b[i];
     }
     slopes_of(m, m->b, m->g);
 }
 
 /* ---- the slow method ------------------------------------------------------------------------- */
 
-/* The nearest point to v - shift under the corners, the bounds and a step t; returns its sum. */
-static double nearest(const program *m, const double *v, double t, double shift, double *out)
+/* The nearest point to v - shift under the corners, the bounds and a step t, of one side; returns
+ * its sum. */
+static double nearest(const program *m, int side, const double *v, double t, double shift,
+                      double *out)
 {
     double sum = 0.0;
     for (int64_t i = 0; i < SIZE; i++) {
+        if (side_of(m, i) != side) continue;
         const double x = v[i] - shift, bend = t * m->kink[i];
         out[i] = fmin(fmax(x > bend    ? x - bend
                            : x < -bend ? x + bend
@@ -109,12 +129,14 @@ static double nearest(const program *m, const double *v, double t, double shift,
 
 static void proximal(const program *m, const double *v, double t, double *out)
 {
-    double low = -100.0, high = 100.0;
-    for (int pass = 0; m->q.balanced && pass < 50; pass++) {
-        const double middle = 0.5 * (low + high);
-        *(nearest(m, v, t, middle, out) > m->start ? &low : &high) = middle;
+    for (int side = 0; side < 2; side++) {
+        double low = -100.0, high = 100.0;
+        for (int pass = 0; m->q.balanced && pass < 50; pass++) {
+            const double middle = 0.5 * (low + high);
+            *(nearest(m, side, v, t, middle, out) > m->start[side] ? &low : &high) = middle;
+        }
+        nearest(m, side, v, t, m->q.balanced ? high : 0.0, out);
     }
-    nearest(m, v, t, m->q.balanced ? high : 0.0, out);
 }
 
 /* Accelerated proximal steps, begun anew where the objective rises; returns the objective. */
@@ -144,17 +166,19 @@ static double slow_optimum(const program *m)
 /* Bounds, the sum, and g as the definition says. */
 static void assert_sound(const program *m, int64_t kind)
 {
-    double g[SIZE], sum = 0.0, size = 1.0;
+    double g[SIZE], sum[2] = { 0.0, 0.0 }, size = 1.0;
     slopes_of(m, m->b, g);
     for (int64_t i = 0; i < SIZE; i++) {
         assert_true(m->low[i] <= m->b[i] && m->b[i] <= m->high[i]);
-        sum += m->b[i], size += fabs(m->b[i]);
+        sum[side_of(m, i)] += m->b[i], size += fabs(m->b[i]);
     }
     for (int64_t i = 0; i < SIZE; i++)
         if (!(fabs(m->g[i] - g[i]) <= 1e-10 * size))
             fail_msg("program %d: g[%d] = %.17g, not %.17g", (int)kind, (int)i, m->g[i], g[i]);
-    if (m->q.balanced && !(fabs(sum - m->start) <= 1e-12 * size))
-        fail_msg("program %d: the sum has become %.17g, was %.17g", (int)kind, sum, m->start);
+    for (int side = 0; m->q.balanced && side < 2; side++)
+        if (!(fabs(sum[side] - m->start[side]) <= 1e-12 * size))
+            fail_msg("program %d: the sum has become %.17g, was %.17g", (int)kind, sum[side],
+                     m->start[side]);
 }
 
 /* The slow method leaves some 1e-8; who is asked must be at least as good. */
@@ -194,7 +218,7 @@ static void test_pairs(void **unused)
 static void test_faces(void **unused)
 {
     (void)unused;
-    double factor[SIZE * SIZE], work[6 * SIZE], before[SIZE], pairs[2 * SIZE];
+    double factor[SIZE * SIZE], work[7 * SIZE], before[SIZE], pairs[2 * SIZE];
     int64_t who[SIZE], falls = 0;
     for (int64_t kind = 0; kind < KINDS; kind++) {
         program m;
@@ -229,6 +253,7 @@ static void test_pivots(void **unused)
         program m;
         fenp_pivot_room room = { factor, work, who, 1e-9, 0, 0 };
         load(&m, kind);
+        if (m.q.balanced == FENP_SIDES) continue; /* not for pivots */
         for (int round = 0; round < 60 && fenp_qp_violation(&m.q) > 1e-8; round++) {
             const double last = objective(&m, m.b);
             int moved;
