@@ -1,7 +1,8 @@
 # glmnet_peer.R FOLDER -- glmnet for claim_lasso.py; jobs: TYPE THRESH [FILE]
 #
 # FOLDER is what lasso_problem.Problem.write has left; TYPE is naive, covariance (how the square
-# loss is updated) or binomial. A job is glmnet() on the matrix as it is; dense columns it
+# loss is updated), binomial, or folds (ten of them). A job is glmnet(), or cv.glmnet(), on the
+# matrix as it is; dense columns it
 # standardises by itself. It answers with its seconds, twice: of all, and of the path alone, which
 # is the same here. With FILE the coefficients (columns x lambdas, by columns) are written there,
 # outside the clock. An empty line asks for the version.
@@ -31,6 +32,9 @@ fit_path <- function(type, thresh) {
   if (type == "binomial") {
     glmnet(x, y, family = "binomial", lambda = lambda, standardize = !facts[3], thresh = thresh,
            maxit = 1e8)
+  } else if (type == "folds") {
+    cv.glmnet(x, y, lambda = lambda, standardize = !facts[3], thresh = thresh, maxit = 1e8,
+              nfolds = 10, type.gaussian = "covariance")
   } else {
     glmnet(x, y, lambda = lambda, standardize = !facts[3], thresh = thresh, maxit = 1e8,
            type.gaussian = type)

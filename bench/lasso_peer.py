@@ -1,4 +1,4 @@
-"""Peers of claim_lasso.py that are called from Python: scikit-learn, celer, skglm.
+"""Peers of claim_lasso.py and claim_folds.py that are called from Python.
 
     lasso_peer.py FOLDER [TOOL...]      jobs: TOOL TOLERANCE [FILE]
 
@@ -134,8 +134,16 @@ def skglm_compiled(kind, *arguments):
     return compiled_clone(kind(*arguments))
 
 
+def sklearn_folds(data, tolerance):
+    """Ten folds of the same lambdas, and the fit at the best of them."""
+    from sklearn.linear_model import LassoCV
+    model = LassoCV(alphas=data.alphas, cv=10, tol=tolerance, max_iter=100000)
+    return model.fit(data.x, data.y).coef_[:, None]
+
+
 TOOLS = {"sklearn": ("sklearn", sklearn_path), "celer": ("celer", celer_path),
          "skglm": ("skglm", skglm_path)}
+JOBS = {name: job for name, (_, job) in TOOLS.items()} | {"LassoCV": sklearn_folds}
 
 
 def present():
@@ -159,7 +167,7 @@ def write(answer, data, path):
 def compile_now(tool, data):
     """Two lambdas are enough for that."""
     whole, data.alphas = data.alphas, data.alphas[:2]
-    TOOLS[tool][1](data, 1e-3)
+    JOBS[tool](data, 1e-3)
     data.alphas = whole
 
 
@@ -176,7 +184,7 @@ def main():
         start = time.perf_counter()
         data.prepare()
         ready = time.perf_counter()
-        answer = TOOLS[words[0]][1](data, float(words[1]))
+        answer = JOBS[words[0]](data, float(words[1]))
         end = time.perf_counter()
         if len(words) > 2:
             write(answer, data, words[2])
