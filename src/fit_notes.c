@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "penalty/traits.h"
 #include "story_lp.h"
 
 /* Further notes follow after a semicolon; what does not fit is cut off. */
@@ -100,7 +101,7 @@ void fenp_note_linear(fen_model *m, int gamma_chosen)
 {
     int64_t open = 0;
     char names[300];
-    const int none = strcmp(m->penalty->name, "none") == 0;
+    const int none = fenp_is_none(m->penalty);
     for (int64_t g = 0; m->groups.weight && !none && g < m->groups.count; g++)
         open += m->groups.weight[g] == 0.0;
     if (open)
@@ -178,7 +179,7 @@ static void note_separated(fen_model *m, const fenp_sample *sample, const double
             if (y != 0.0 && !(y * at > 0.0)) break;
         }
         if (i < m->n || m->certificate[t].verdict == FEN_VERDICT_OPTIMAL) continue;
-        note(m, strcmp(m->penalty->name, "none") == 0
+        note(m, fenp_is_none(m->penalty)
                     ? "a linear function separates the classes: no minimum exists without a penalty"
                     : "columns without a penalty separate the classes: no minimum exists");
         return;

@@ -18,6 +18,7 @@
 #include "base/registry.h"
 #include "data/prepare_parts.h"
 #include "loss/traits.h"
+#include "penalty/traits.h"
 #include "path.h"
 #include "promise/ladder.h"
 #include "solver/homotopy.h"
@@ -40,6 +41,7 @@ typedef struct trace {
     int64_t count;
     json_t **points; /* targets: an array each                                       */
     json_t **label;  /* p: names, those that were asked for                          */
+    json_t *taken;   /* the same as keys: a column may be called as a level of another */
     json_t **target; /* targets: names                                               */
     double *null;    /* targets: loss of the best constant                           */
     json_t *names;   /* of those that were ever active, in their order               */
@@ -64,11 +66,11 @@ typedef struct figures {
 
 static int is_linear(const trace *r) { return r->setup->kernel.table->linear; }
 
-/* The name of feature j, in UTF-8, which is made once; NULL: no memory. */
+/* The name of feature j, in UTF-8, which is made once and no other has; NULL: no memory. */
 static const char *name_of(trace *r, int64_t j)
 {
     int64_t low = 0, high = r->prep->inputs;
-    char name[1024];
+    char name[1024], other[1024 + 32];
     if (r->label[j]) return json_string_value(r->label[j]);
     while (high - low > 1) {
         const int64_t middle = (low + high) / 2;
@@ -78,8 +80,14 @@ static const char *name_of(trace *r, int64_t j)
         fenp_input_feature_name(&r->prep->input[low], j - r->input[low], name, sizeof name);
     else
         snprintf(name, sizeof name, "row %lld", (long long)j + 1);
+    snprintf(other, sizeof other, "%s (feature %lld)", name, (long long)j + 1);
     r->label[j] = fenp_json_string(name);
-    return json_string_value(r->label[j]);
+    if (r->label[j] && json_object_get(r->taken, json_string_value(r->label[j]))) {
+        json_decref(r->label[j]);
+        r->label[j] = fenp_json_string(other);
+    }
+    const char *label = json_string_value(r->label[j]);
+    return label && json_object_set_new(r->taken, label, json_true()) == 0 ? label : NULL;
 }
 
 static void count_features(trace *r)
@@ -403,13 +411,13 @@ static fen_status open_trace(trace *r, fen_error *err)
     r->lambdas = fenp_new(r->count + targets, sizeof(double));
     r->points = fenp_new_zeroed(2 * targets, sizeof *r->points);
     r->label = fenp_new_zeroed(p, sizeof *r->label);
-    r->names = json_array(), r->scales = json_array();
+    r->names = json_array(), r->scales = json_array(), r->taken = json_object();
     r->input = fenp_new(r->prep->inputs + 1, sizeof *r->input);
     r->in = fenp_new_zeroed(targets + 1, p);
     r->value = fenp_new(p, 3 * sizeof(double));
     r->f = fenp_new(n, (targets + 1) * (int64_t)sizeof(double));
-    if (!r->lambdas || !r->points || !r->label || !r->names || !r->scales || !r->input || !r->in ||
-        !r->value || !r->f)
+    if (!r->lambdas || !r->points || !r->label || !r->names || !r->scales || !r->taken ||
+        !r->input || !r->in || !r->value || !r->f)
         return fenp_no_memory(err, fenp_bytes(p, 32, 1), "the path");
     r->null = r->lambdas + r->count, r->target = r->points + targets;
     r->seen = r->in + targets * p, r->u = r->f + targets * n;
@@ -424,7 +432,7 @@ static void close_trace(trace *r)
 {
     for (int64_t t = 0; r->points && t < 2 * r->sample->targets; t++) json_decref(r->points[t]);
     for (int64_t j = 0; r->label && j < r->setup->x.p; j++) json_decref(r->label[j]);
-    json_decref(r->names), json_decref(r->scales);
+    json_decref(r->names), json_decref(r->scales), json_decref(r->taken);
     fenp_linear_end(r->begun);
     free(r->lambdas), free(r->points), free(r->label), free(r->input), free(r->in), free(r->value);
     free(r->f), free(r->chosen.selection.grid);
@@ -460,7 +468,7 @@ fen_status fenp_path_linear(const fenp_prep *prep, const fenp_sample *sample,
     if (strcmp(settled->o.over, "lambda") != 0)
         return fenp_fail(err, FEN_BAD_CALL, "--over %s is for --penalty rkhs; leave it out",
                          settled->o.over);
-    if (strcmp(settled->penalty.penalty->name, "none") == 0)
+    if (fenp_is_none(settled->penalty.penalty))
         return fenp_fail(err, FEN_BAD_CALL, "--penalty none has no lambda to go along; use l1");
     const fenp_purpose purpose = exact ? FENP_BY_COLUMNS : scored ? FENP_TO_SELECT : FENP_TO_SOLVE;
     fen_status status = fenp_setup_make(prep, sample, settled, purpose, &setup, task, err);

@@ -28,6 +28,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "loss/traits.h"
+#include "penalty/traits.h"
 #include "promise/loo.h"
 #include "promise/refit.h"
 #include "promise/laws.h"
@@ -460,7 +461,7 @@ fen_status fenp_select_linear(const fenp_prep *prep, const fenp_sample *sample,
                               fen_error *err)
 {
     fenp_setup setup = { 0 };
-    if (strcmp(settled->penalty.penalty->name, "none") == 0)
+    if (fenp_is_none(settled->penalty.penalty))
         return fenp_fail(err, FEN_BAD_CALL, "--penalty none has no lambda to select; use l1");
     fen_status status = fenp_setup_make(prep, sample, settled, FENP_TO_SELECT, &setup, task, err);
     if (status == FEN_OK) status = fenp_score_linear(&setup, sample, settled, out, task, err);

@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "certify.h"
 #include "model/lp.h"
+#include "model/ready.h"
 #include "solver/lp.h"
 #include "story_lp.h"
 #include "tensor/pivots_parts.h"
@@ -292,10 +293,10 @@ static int64_t pivoting_bytes(const fenp_size *size)
 int64_t fenp_lp_after_bytes(const fenp_size *size)
 {
     if (!fenp_is_lp(&size->kernel) || size->kernel.table->linear) return 0;
-    enum { KEPT = 1 << 26 }; /* of the weights of all targets: model/ready.c */
     const int64_t count = predicting_features(size), weights = 8 * count * size->targets;
+    const int64_t most = FENP_READY_MOST;
     const int64_t predicting = count > 0 ? fenp_feature_weights_bytes(count, size->n) + 8 * count +
-                                               (weights < KEPT ? weights : KEPT)
+                                               (weights < most ? weights : most)
                                          : pivoting_bytes(size);
     if (fenp_feature_count(&size->kernel, size->p) <= FENP_MOST_FEATURES) return predicting;
     return predicting + /* what predictions are compared with */

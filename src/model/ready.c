@@ -3,9 +3,9 @@
  * Made at the first prediction: the cut of the series (cut.c), the rows with divided columns, and
  * the weights of the products of columns up to the degree that a row has needed so far. A higher
  * degree makes them anew; the ones before stay, as other threads may be reading them.
- * Special cases: weights of many targets that take more than KEPT are not kept, but made target by
- *   target for each call. A model that is still being made has no memory of its own (ready is
- *   NULL): everything is made for the call.
+ * Special cases: weights of many targets that take more than FENP_READY_MOST are not kept, but
+ *   made target by target for each call. A model that is still being made has no memory of its own
+ *   (ready is NULL): everything is made for the call.
  * Cost: see lp_scores.c, once. Threads wait for the one that makes things. */
 #include "model/ready.h"
 
@@ -15,8 +15,6 @@
 #include "base/error.h"
 #include "tensor/divided.h"
 #include "tensor/form.h"
-
-static const int64_t KEPT = (int64_t)1 << 26; /* bytes */
 
 fenp_ready *fenp_ready_new(const fen_model *m)
 {
@@ -93,7 +91,7 @@ fen_status fenp_ready_extend(fenp_ready *r, const fen_model *m, int64_t degree,
     const int64_t bytes = fenp_bytes(m->targets, count, sizeof(double));
     fen_status status = FEN_OK;
     *out = NULL;
-    if (bytes < 0 || bytes > KEPT) return FEN_OK;
+    if (bytes < 0 || bytes > FENP_READY_MOST) return FEN_OK;
     pthread_mutex_lock(&r->lock);
     if (!r->weights || r->weights->degree < degree) status = extend(r, m, degree, bytes, err);
     if (status == FEN_OK) *out = r->weights;

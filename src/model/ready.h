@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include "model/lp.h"
 
+enum { FENP_READY_MOST = 1 << 26 };   /* bytes of the weights that are kept           */
+
 typedef struct fenp_ready_weights {
     int64_t degree, count;            /* of the features, and how many they are        */
     double *v;                        /* targets x count: see fenp_model_products      */

@@ -48,7 +48,7 @@ struct fenp_linear_state {
     double *beta, *b;          /* coefs, copies (from base on): the current solution      */
     double *t, *u;             /* rows: scores without b, dual vector                    */
     double *work;              /* rows                                                   */
-    double *bent;              /* rows: curvatures that pool.h was made with (Newton)     */
+    double *bent;              /* rows: curvatures that the Gram matrix h was made with (Newton)     */
     double *ref;               /* rows: u when all products were made last               */
     double *at_ref;            /* groups: ||x_g'ref||                                    */
     double *length;            /* groups: at least the norm of x_g                       */

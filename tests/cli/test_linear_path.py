@@ -34,6 +34,19 @@ def table(kind="number", n=80, p=8, targets=1):
 
 
 class PathTest(tool.ToolTest):
+    def test_a_column_called_as_a_level_of_another(self):
+        random.seed(3)
+        lines = ["c,c = red,x,y"]
+        for i in range(60):
+            c, d, x = "red" if i % 3 else "blue", random.gauss(0, 1), random.gauss(0, 1)
+            lines.append(f"{c},{d!r},{x!r},{3 * (c == 'red') + 2 * d + x + random.gauss(0, 0.1)!r}")
+        self.write("data.csv", "\n".join(lines) + "\n")
+        found = self.run_tool("path", "data.csv", "--penalty", "l1", "-o", "path.csv", "--json").json
+        for point in found["points"]:
+            self.assertEqual(point["terms"], len(point["coefficients"]))
+        self.assertEqual(len(found["features"]), len(set(found["features"])))
+        self.assertGreater(found["points"][-1]["terms"], 2)
+
     def test_steps_and_csv_agree(self):
         self.write("data.csv", table())
         found = self.run_tool("path", "data.csv", "--penalty", "l1", "-o", "path.csv",
