@@ -5,9 +5,11 @@
  *     2 Z'Wy = 2 (sum w / V) (sum v z (y - base) - delta sum v (y - base))
  * and lengths are those under v: |x_j'u| <= 2 sqrt(sum w r^2) sqrt(sum w z_j^2), as below with
  * |u|^2 <= 4 max w sum w r^2.
- * Accuracy: S - V delta delta' loses a few digits at worst, see products.c. */
+ * Accuracy: S - V delta delta' loses a few digits at worst, see products.c. Rows of some folds may
+ *   yet be alike in a column far from c: what is left of it is rounding errors, and counts as 0. */
 #include "solver/linear_parts.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +35,7 @@ static void take_sums(fenp_linear_state *s, const double *centre)
     const double *ones = s->sum + p * side, *labels = s->sum + label * side, all = ones[p];
     const double twice = all > 0.0 ? 2.0 * s->weight_sum / all : 0.0;
     const double shift = s->base[0] - centre[label];
+    const double lost = 8.0 * DBL_EPSILON * sqrt((double)s->q.x->n);
     double *delta = s->work; /* p <= n */
     for (int64_t j = 0; j < p; j++) {
         delta[j] = s->q.bias && all > 0.0 ? ones[j] / all : 0.0;
@@ -40,10 +43,19 @@ static void take_sums(fenp_linear_state *s, const double *centre)
         s->cross[j] = twice * (labels[j] - shift * ones[j] - delta[j] * (labels[p] - shift * all));
     }
     for (int64_t j = 0; j < p; j++) {
+        double *to = s->sum + j * side + j;
+        const double off = all * delta[j] * delta[j], left = *to - off;
+        *to = left <= lost * off ? 0.0 : twice * left; /* too large: not a number */
+        s->product[j] = s->weight_most > 0.0 ? *to / (2.0 * s->weight_most) : 0.0;
+        if (*to == 0.0) s->cross[j] = 0.0;
+    }
+    for (int64_t j = 0; j < p; j++) {
         double *to = s->sum + j * side;
-        for (int64_t i = 0; i <= j; i++) to[i] = twice * (to[i] - all * delta[i] * delta[j]);
-        to[j] = fmax(to[j], 0.0);
-        s->product[j] = s->weight_most > 0.0 ? to[j] / (2.0 * s->weight_most) : 0.0;
+        const int flat = to[j] == 0.0;
+        for (int64_t i = 0; i < j; i++)
+            to[i] = flat || s->sum[i * side + i] == 0.0
+                        ? 0.0
+                        : twice * (to[i] - all * delta[i] * delta[j]);
     }
 }
 

@@ -1,10 +1,12 @@
 /* products.c -- see products.h
  *
  * Method: rows are shifted and widened some at a time, in a cache, and multiplied by dsyrk
- *   (base/syrk.h). c is 0, or the mean of some rows, spread over all; should a column's mean be
- *   far from it beside the column's deviation, all is done again with the means themselves.
- * Special cases: a column that is constant has c to the last digit and z = 0. Parts are summed, not
- *   subtracted from the whole: a column that only the rows of one part have is 0 in the others.
+ *   (base/syrk.h). c is the median of some rows, spread over all, or 0 where that is near; should a
+ *   column's mean be far from it beside the column's deviation, all is done again with that mean.
+ * Special cases: a column that is constant has c to the last digit and z = 0, nor does the median
+ *   follow the odd rows of one column: where they are all in one part, z = 0 in the others (of a
+ *   mean rounding errors would be left, which a coefficient without a penalty takes for a column).
+ *   Parts are summed, not subtracted from the whole, for the same reason.
  *   Unwritten rows that cannot be used are an error that names the first.
  * Accuracy: that of dsyrk on columns whose means are at most MOST_OFF deviations.
  * Cost: n p^2 flops, x is read once; memory for S, and what base/syrk.h takes of one part. */
@@ -18,7 +20,7 @@
 #include "base/error.h"
 #include "base/syrk.h"
 
-enum { SAMPLE = 512 };
+enum { SAMPLE = 63 };
 static const double MOST_OFF = 10.0;
 
 typedef struct making {
@@ -83,39 +85,40 @@ static double largest_weight(const fenp_linear *q)
 
 /* ---- where they are --------------------------------------------------------------------- */
 
-static double mean_of(const double *y, int64_t n)
+/* The median if it is farther from 0 than the quartiles from each other, else 0; v gets sorted. */
+static double middle_of(double *v, int64_t count)
 {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += y[i] - y[0];
-    return y[0] + sum / (double)n;
+    for (int64_t k = 1; k < count; k++) {
+        const double value = v[k];
+        int64_t at = k;
+        for (; at > 0 && v[at - 1] > value; at--) v[at] = v[at - 1];
+        v[at] = value;
+    }
+    const double median = v[count / 2], spread = v[3 * count / 4] - v[count / 4];
+    return fabs(median) > spread ? median : 0.0;
 }
 
-/* Of columns that are farther from 0 than they deviate: the mean of some rows, 0 of others; of the
- * labels: the mean of all. As differences from the first. */
+/* By some rows, spread over all. */
 static fen_status find_centre(const fenp_linear *q, const fenp_products *s, fen_error *err)
 {
     const fenp_design *x = q->x;
-    const int64_t p = x->p, some = x->n < SAMPLE ? x->n : SAMPLE;
-    double *centre = s->centre;
-    memset(centre, 0, (size_t)s->side * sizeof *centre);
+    const int64_t p = x->p, some = x->n < SAMPLE ? x->n : SAMPLE,
+                  bytes = fenp_bytes(some + 1, p, 8);
+    memset(s->centre, 0, (size_t)s->side * sizeof *s->centre);
     if (!q->bias || x->n == 0) return FEN_OK;
-    double *first = fenp_new_zeroed(3 * p, sizeof *first);
-    if (!first) return fenp_no_memory(err, fenp_bytes(3 * p, 1, sizeof *first), "some rows");
-    double *row = first + p, *square = row + p;
-    int fine = get_row(x, 0, first);
-    for (int64_t k = 1; k < some && fine; k++) {
+    double *row = fenp_new(bytes, 1), *column = row ? row + p : NULL, label[SAMPLE];
+    if (!row) return fenp_no_memory(err, bytes, "some rows");
+    int fine = 1;
+    for (int64_t k = 0; k < some && fine; k++) {
         fine = get_row(x, k * x->n / some, row);
-        for (int64_t j = 0; j < p && fine; j++) {
-            const double off = row[j] - first[j];
-            centre[j] += off, square[j] += off * off;
-        }
+        for (int64_t j = 0; j < p && fine; j++) column[j * some + k] = row[j];
     }
-    for (int64_t j = 0; j < p; j++) {
-        const double off = centre[j] / (double)some, mean = first[j] + off;
-        centre[j] = mean * mean > square[j] / (double)some - off * off ? mean : 0.0;
+    for (int64_t j = 0; j < p && fine; j++) s->centre[j] = middle_of(column + j * some, some);
+    for (int64_t t = 0; t < s->labels; t++) {
+        for (int64_t k = 0; k < some; k++) label[k] = q[t].y[k * x->n / some];
+        s->centre[p + 1 + t] = middle_of(label, some);
     }
-    for (int64_t t = 0; t < s->labels; t++) centre[p + 1 + t] = mean_of(q[t].y, x->n);
-    free(first);
+    free(row);
     return fine ? FEN_OK : say_bad_row(x, err);
 }
 
@@ -126,16 +129,18 @@ static int is_shifted(const fenp_products *s)
     return j < s->p;
 }
 
-/* Columns whose mean is far from c beside their deviation get it for c; 0: there are none. */
+/* Columns and labels whose mean is far from c beside their deviation get it for c; 0: none. */
 static int move_centre(const fenp_products *s)
 {
     const int64_t p = s->p, side = s->side;
     int any = 0;
-    for (int64_t j = 0; j < p; j++) {
+    for (int64_t j = 0; j < side; j++) {
         double sum = 0.0, square = 0.0, weight = 0.0;
+        if (j == p) continue; /* the ones */
         for (int64_t k = 0; k < s->parts; k++) {
             const double *at = s->part + k * side * side;
-            sum += at[p * side + j], square += at[j * side + j], weight += at[p * side + p];
+            sum += j < p ? at[p * side + j] : at[j * side + p], square += at[j * side + j],
+                weight += at[p * side + p];
         }
         const double off = weight > 0.0 ? sum / weight : 0.0, size = MOST_OFF * MOST_OFF;
         if (weight * off * off <= size * (square - weight * off * off)) continue;

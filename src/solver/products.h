@@ -3,8 +3,8 @@
  *     S_k = sum of v_i z_i z_i' over the rows i of part k,   z_i = (x_i - c, 1, y_i - d)
  *
  * Parts are the folds of a search: whoever leaves one out takes the sum of the others, and no row
- * is read again. y: the labels of all outputs. v: weights over the largest. c, d: near the means (0
- * without bias), so that S loses no digits to offsets. */
+ * is read again. y: the labels of all outputs. v: weights over the largest. c, d: near the most of
+ * them (0 without bias), so that S loses no digits to offsets. */
 #ifndef FENP_PRODUCTS_H
 #define FENP_PRODUCTS_H
 #include "solver/linear.h"

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "base/registry.h"
 #include "base/threads.h"
 #include "solver/products.h"
 
@@ -104,14 +105,16 @@ static void offsets(void **state)
     (void)state;
     enum { N = 2048, PARTS = 4 };
     scene *s = new_scene(N, 1, 0);
+    char seen[N] = { 0 };
+    for (int64_t k = 0; k < 63; k++) seen[k * N / 63] = 1; /* those rows */
     for (int64_t i = 0; i < N; i++) {
         s->cells[i * P + 0] += 1e6;
         s->cells[i * P + 1] = 0.1;
-        s->cells[i * P + 2] += i % 4 ? 1e5 : 0.0; /* every fourth is looked at */
+        s->cells[i * P + 2] += seen[i] ? 0.0 : 1e5;
         s->cells[i * P + 4] = 0.0;
         s->order[i] = i;
     }
-    for (int64_t i = 0; i < N; i++) s->cells[i * P + 3] = i % 4 ? 3.0 + 1e-3 * s->cells[i] : 3.0;
+    for (int64_t i = 0; i < N; i++) s->cells[i * P + 3] = seen[i] ? 3.0 : 3.0 + 1e-3 * s->cells[i];
     s->cells[6 * P + 4] = 1.0; /* part 2 */
     fenp_products m;
     assert_int_equal(fenp_products_make(s->q, LABELS, s->order, PARTS, &m, NULL), FEN_OK);
@@ -126,6 +129,97 @@ static void offsets(void **state)
     fenp_products_sum(&m, 2, sum);
     for (int64_t j = 0; j <= 4; j++) assert_true(sum[4 * SIDE + j] == 0.0);
     fenp_products_free(&m);
+    end_scene(s);
+}
+
+/* Odd rows of one part do not move c: nothing, or all digits, are left in the others. */
+static void odd_rows(void **state)
+{
+    (void)state;
+    enum { N = 301, PARTS = 5, ODD = 17 };
+    scene *s = new_scene(N, 1, 0);
+    for (int64_t i = 0; i < N; i++) {
+        s->order[i] = i;
+        s->cells[i * P + 0] = i == ODD ? 0.0 : 1.0;
+        s->cells[i * P + 1] = i == ODD ? sqrt(N - 1.0) : -1.0 / sqrt(N - 1.0); /* standardised */
+        s->cells[i * P + 2] += i == ODD ? -1e12 : 1e6;
+    }
+    fenp_products m;
+    assert_int_equal(fenp_products_make(s->q, LABELS, s->order, PARTS, &m, NULL), FEN_OK);
+    double sum[SIDE * SIDE];
+    fenp_products_sum(&m, ODD % PARTS, sum);
+    for (int64_t j = 0; j < 2; j++)
+        assert_true(sum[j * SIDE + j] == 0.0 && sum[P * SIDE + j] == 0.0);
+    assert_true(fabs(m.centre[2] - 1e6) < 10.0);
+    fenp_products_free(&m);
+    end_scene(s);
+}
+
+/* A label beyond all others that weighs nothing, or next to it, takes no digits of theirs. */
+static void light_labels(void **state)
+{
+    (void)state;
+    enum { N = 301 };
+    for (int light = 0; light < 2; light++) {
+        scene *s = new_scene(N, 1, 0);
+        for (int64_t i = 0; i < N; i++)
+            if (i % 100 == 0) s->y[i] = 1e15, s->w[i] = light ? 1e-60 : 0.0;
+        fenp_products m;
+        assert_int_equal(fenp_products_make(s->q, LABELS, NULL, 1, &m, NULL), FEN_OK);
+        assert_true(fabs(m.centre[P + 1] - 100.0) < 10.0);
+        fenp_products_free(&m);
+        end_scene(s);
+    }
+}
+
+/* ---- what the solver makes of them ---- */
+
+/* A column without a penalty that varies in one of two parts alone has no coefficient without it:
+ * rounding errors are none. */
+static void flat_columns(void **state)
+{
+    static double weight[P] = { 0.0, 0.0, 1.0, 1.0, 1.0, 1.0 };
+    const fenp_groups groups = { .count = P, .weight = weight };
+    const fenp_task task = fenp_task_start(NULL, 0.0);
+    (void)state;
+    enum { N = 311 };
+    for (int weighted = 0; weighted < 2; weighted++) {
+        scene *s = new_scene(N, 1, weighted);
+        for (int64_t k = 0; k < N; k++)
+            s->cells[s->order[k] * P + 1] = k % 2 ? 0.1 : 7.0 + s->cells[s->order[k] * P];
+        fenp_products m;
+        assert_int_equal(fenp_products_make(s->q, LABELS, s->order, 2, &m, NULL), FEN_OK);
+        for (int64_t k = 0; k < N; k += 2) s->w[s->order[k]] = 0.0;
+        double beta[P] = { 0.0 }, b = 0.0;
+        fenp_linear_point at = { .lambda = 1e-3, .beta = beta, .b = &b };
+        fenp_linear_state *made;
+        fenp_linear *q = &s->q[1];
+        q->loss = fenp_find_loss("square"), q->mix = 1.0, q->engine = "auto", q->groups = &groups;
+        q->products = &m, q->label = 1, q->without = 1;
+        assert_int_equal(fenp_linear_begin(q, &made, &task, NULL), FEN_OK);
+        assert_int_equal(fenp_linear_solve(made, 1e-10, &at, &task, NULL), FEN_OK);
+        fenp_linear_end(made);
+        assert_true(beta[0] != 0.0 && beta[1] == 0.0);
+        assert_true(at.relative_gap <= 1e-10 && fabs(b - 100.0) < 1.0);
+        fenp_products_free(&m);
+        end_scene(s);
+    }
+}
+
+/* Squares that are too large are an error, and no column of zeros. */
+static void too_large(void **state)
+{
+    (void)state;
+    enum { N = 301 };
+    scene *s = new_scene(N, 1, 0);
+    const fenp_groups groups = { .count = P };
+    const fenp_task task = fenp_task_start(NULL, 0.0);
+    for (int64_t i = 0; i < N; i++) s->cells[i * P] = 1e200 * (i % 3 == 0);
+    s->q[0].loss = fenp_find_loss("square"), s->q[0].mix = 1.0, s->q[0].engine = "auto";
+    s->q[0].groups = &groups;
+    fenp_linear_state *made = NULL;
+    fen_error err;
+    assert_int_equal(fenp_linear_begin(&s->q[0], &made, &task, &err), FEN_BAD_DATA);
     end_scene(s);
 }
 
@@ -155,6 +249,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_sums),
         cmocka_unit_test(offsets),
+        cmocka_unit_test(odd_rows),
+        cmocka_unit_test(light_labels),
+        cmocka_unit_test(flat_columns),
+        cmocka_unit_test(too_large),
         cmocka_unit_test(threads_give_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
