@@ -61,10 +61,18 @@ static outline draw(const fenp_sample *sample, const fenp_settled *settled)
     out.lambdas = none ? 1 : fenp_count_lambdas_linear(o);
     out.fits = out.lambdas > 1 ? 1 + fenp_count_folds_linear(o, sample->n) : 1;
     out.qr = none && fenp_is_square(loss) && !o->nonnegative;
-    out.problem = (fenp_linear){ .loss = loss, .mix = settled->penalty.par, .engine = o->engine };
+    const int64_t left = fenp_memory_limit(o) - fenp_memory_resident();
+    const fenp_purpose purpose = none              ? FENP_BY_COLUMNS
+                                 : out.lambdas > 1 ? FENP_TO_SELECT
+                                                   : FENP_TO_SOLVE;
+    out.problem = (fenp_linear){
+        .loss = loss, .mix = settled->penalty.par, .engine = o->engine, .room = left > 0 ? left : 1
+    };
     fenp_linear tall = out.problem;
     tall.x = &out.x;
-    out.by_rows = out.x.dense && !out.expands && !out.qr && fenp_linear_takes_rows(&tall);
+    out.by_rows =
+        out.x.dense && !out.expands &&
+        fenp_stays_by_rows(&tall, sample->targets, settled->penalty.how != NULL, o, purpose);
     return out;
 }
 
@@ -108,11 +116,16 @@ static int64_t qr_bytes(const outline *s, int64_t targets)
     return solver > certificate ? solver : certificate;
 }
 
-/* The sums of the folds and, of the paths side by side, a sum of them, matrix and factor each. */
+/* The sums of the folds, and the paths side by side: as many as half of the room allows. */
 static int64_t bytes_by_rows(const outline *s, int64_t targets)
 {
-    const int64_t threads = omp_get_max_threads(), team = s->fits < threads ? s->fits : threads;
-    return fenp_products_bytes(s->x.p, targets, (s->fits > 1 ? s->fits - 1 : 1) + 3 * team);
+    const fenp_design rows = { .n = s->x.n, .p = s->x.p, .copies = 1, .by_rows = s->x.dense };
+    fenp_linear problem = s->problem;
+    problem.x = &rows;
+    const int64_t each = fenp_linear_bytes(&problem), fit = s->problem.room / 2 / each;
+    const int64_t threads = omp_get_max_threads(), most = s->fits < threads ? s->fits : threads;
+    const int64_t sums = fenp_products_bytes(s->x.p, targets, s->fits > 1 ? s->fits - 1 : 1);
+    return sums < 0 ? -1 : sums + each * (fit < 1 ? 1 : fit < most ? fit : most);
 }
 
 /* Columns, solver and certificate. */
@@ -122,7 +135,7 @@ static int64_t bytes_of(const outline *s, int64_t targets)
     problem.x = &s->x;
     if (s->by_rows) {
         const int64_t sums = bytes_by_rows(s, targets);
-        const int64_t rest = fenp_bytes(targets, 14 * s->x.n, sizeof(double));
+        const int64_t rest = fenp_bytes(targets, 8 * s->x.n, sizeof(double));
         return sums < 0 || rest < 0 ? INT64_MAX / 4 : sums + rest;
     }
     const int64_t columns = s->x.dense ? fenp_bytes(s->x.n, s->x.p, sizeof(double)) : 0;

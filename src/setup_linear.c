@@ -8,7 +8,8 @@
  *   gamma     of the kernel lasso: given, by the rule, or the one that ridge regression with this
  *             kernel (square loss, any lambda) is best with
  *
- * Cost: a copy of dense features, or n^2 numbers. Sparse features are not copied. */
+ * Cost: a copy of dense features, or n^2 numbers; by rows p^2 numbers for every fold and the time
+ *   for their products. Sparse features are not copied. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,16 +182,16 @@ static int are_few(double labels, double p)
 
 /* Rows will do for the solver, the sums of the folds have room, and no criterion needs columns for
  * its degrees of freedom. */
-static int may_stay_by_rows(const fenp_setup *s, const fen_options *o, fenp_purpose purpose)
+int fenp_stays_by_rows(const fenp_linear *q, int64_t outputs, int grouped, const fen_options *o,
+                       fenp_purpose purpose)
 {
-    const fenp_linear *q = &s->problem[0];
-    const int64_t folds = folds_of(o, s->x.n, purpose);
-    const int64_t bytes = fenp_products_bytes(s->x.p, s->count, folds > 0 ? folds : 1);
+    const int64_t folds = folds_of(o, q->x->n, purpose);
+    const int64_t bytes = fenp_products_bytes(q->x->p, outputs, folds > 0 ? folds : 1);
     const int criterion = purpose == FENP_TO_SELECT && folds == 0;
-    const int counts = q->mix == 1.0 && !s->groups.start; /* its coefficients are df */
+    const int counts = q->mix == 1.0 && !grouped; /* its coefficients are df */
     return purpose != FENP_BY_COLUMNS && (counts || !criterion) && folds <= MOST_PARTS &&
            bytes >= 0 && bytes <= q->room / SHARE_OF_ROOM && fenp_linear_takes_rows(q) &&
-           are_few((double)s->count, (double)s->x.p) && weigh_alike(s);
+           are_few((double)outputs, (double)q->x->p);
 }
 
 static fen_status make_columns(fenp_setup *s, fen_error *err)
@@ -219,7 +220,9 @@ static fen_status lay_out(fenp_setup *s, const fen_options *o, fenp_purpose purp
 {
     const int64_t folds = folds_of(o, s->x.n, purpose);
     if (!fenp_design_is_by_rows(&s->x)) return FEN_OK;
-    if (!may_stay_by_rows(s, o, purpose)) return make_columns(s, err);
+    if (!fenp_stays_by_rows(s->problem, s->count, s->groups.start != NULL, o, purpose) ||
+        !weigh_alike(s))
+        return make_columns(s, err);
     return folds > 0 || s->count > 1 ? multiply(s, folds, o, err) : FEN_OK;
 }
 

@@ -118,6 +118,9 @@ typedef struct fenp_setup {
 /* Solving alone, or also selection on folds: dense rows stay by rows where that will do; or x is
  * by columns. */
 typedef enum fenp_purpose { FENP_TO_SOLVE, FENP_TO_SELECT, FENP_BY_COLUMNS } fenp_purpose;
+/* Do the dense rows of such problems, outputs of them, stay by rows? */
+int        fenp_stays_by_rows(const fenp_linear *problem, int64_t outputs, int grouped,
+                              const fen_options *o, fenp_purpose purpose);
 /* Problems point into the setup itself, the sample and settled: all stay where they are. */
 fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
                            const fenp_settled *settled, fenp_purpose purpose, fenp_setup *out,

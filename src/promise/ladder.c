@@ -2,8 +2,10 @@
  *
  * Method. One state of linear.h per problem and fold: leaving rows out is setting their weights
  * to 0, so that all folds share the matrix, and the scores of rows of weight 0 are their held-out
- * predictions. Every fold goes the same lambdas from the largest down.
- * Cost. K + 1 paths, and the scores of all rows for every lambda of every fold. */
+ * predictions, made for some lambdas at once. Every fold goes the same lambdas from the largest
+ * down.
+ * Cost. K + 1 paths, and the scores of all rows once for every lambda (of sparse columns: K times).
+ */
 #include "promise/ladder.h"
 
 #include <math.h>

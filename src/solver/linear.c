@@ -474,9 +474,11 @@ void fenp_linear_end(fenp_linear_state *s)
 int64_t fenp_linear_bytes(const fenp_linear *problem)
 {
     const fenp_design *x = problem->x;
+    const int64_t rest = fenp_bytes(6 * x->n + 7 * x->p, x->copies, sizeof(double));
+    if (fenp_design_is_by_rows(x)) /* sums, their matrix, and a factor of it */
+        return 3 * fenp_bytes(x->p + 2, x->p + 2, sizeof(double)) + rest;
     const int64_t most = GRAM_MOST / 2, likely = x->n < most ? x->n : most;
     const int64_t pool = x->p < likely ? x->p : likely, k = pool * x->copies;
     const int64_t columns = x->dense ? fenp_bytes(x->n, pool, sizeof(double)) : 0;
-    return 2 * fenp_bytes(k, k, sizeof(double)) + 2 * columns +
-           fenp_bytes(5 * x->n + 7 * x->p, x->copies, sizeof(double));
+    return 2 * fenp_bytes(k, k, sizeof(double)) + 2 * columns + rest;
 }

@@ -39,7 +39,7 @@ struct fenp_linear_state {
     double weight_sum;         /* of one copy                                            */
     double weight_most;        /* of a row                                               */
     int alike;                 /* all rows weigh alike                                   */
-    double *middle;            /* p: means of the columns, all rows alike                */
+    double *middle;            /* p: means of the columns, all rows alike; by rows under w */
     double *base;              /* copies: taken off the labels of residual losses         */
     double *y;                 /* rows: labels less base                                 */
     double null;               /* loss with all penalised coefficients 0                 */

@@ -142,6 +142,21 @@ class Plans(Refusals):
     def plan(self, *options, data="long.csv"):
         return self.run_tool("plan", data, "--json", *options).json
 
+    def test_folds_that_have_no_room_for_sums_have_columns(self):
+        source = random.Random(4)
+        rows, columns = 420, 400
+        self.write("wide.csv", "\n".join(
+            [",".join(f"x{j}" for j in range(columns))] +
+            [",".join(f"{source.gauss(0, 1):.3f}" for _ in range(columns)) for _ in range(rows)]) +
+            "\n")
+        words = [*L1, "--select", "kfold:10", "--lambda", "0.5,0.4"]
+        sums = self.run_tool("plan", "wide.csv", "--json", *words).json["peak_bytes"]
+        less = ["--memory", str(sums - 2**22)]
+        plan = self.run_tool("plan", "wide.csv", "--json", *words, *less).json
+        self.assertTrue(plan["fits"])
+        self.assertLess(plan["peak_bytes"], sums - 2**22)
+        self.run_tool("select", "wide.csv", "--quiet", *words, *less)
+
     def test_memory_is_what_a_fit_checks(self):
         """Also of sparse files, which no penalty makes dense."""
         source = random.Random(1)
