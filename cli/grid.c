@@ -39,14 +39,18 @@ static void take_choice(grid *g, const json_t *object)
             g->best = i;
 }
 
+int is_criterion(const json_t *object)
+{
+    const char *kind = json_text_at(object, "score_kind");
+    return strcmp(kind, "aic") == 0 || strcmp(kind, "bic") == 0;
+}
+
 int grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
 {
     const json_t *array = json_object_get(object, "grid");
-    const char *kind = json_text_at(object, "score_kind");
-    const int criterion = strcmp(kind, "aic") == 0 || strcmp(kind, "bic") == 0;
     *g = (grid){ .count = (int64_t)json_array_size(array),
                  .best = -1,
-                 .square = strcmp(loss, "square") == 0 && !criterion };
+                 .square = strcmp(loss, "square") == 0 && !is_criterion(object) };
     g->given_power = strncmp(json_text_at(object, "penalty"), "lp", 2) == 0;
     g->unit = g->square && targets == 1 ? ", in units of the target" : "";
     name_score(g, object, loss, targets);

@@ -380,12 +380,6 @@ void report_certificate(const json_t *model)
                strcmp(json_text_at(model, "approx"), "none") != 0 ? " of these features" : "");
 }
 
-static int is_criterion(const json_t *model)
-{
-    const char *kind = json_text_at(model, "score_kind");
-    return strcmp(kind, "aic") == 0 || strcmp(kind, "bic") == 0;
-}
-
 static const char *score_words(const json_t *model)
 {
     const char *kind = json_text_at(model, "score_kind");

@@ -25,6 +25,7 @@ typedef struct grid {
     int     given_power;          /* it is the p of the penalty lp                     */
     const char *unit;             /* ", in units of the target", where that is so      */
 } grid;
+int  is_criterion(const json_t *object);   /* score_kind is aic or bic: scores have no unit */
 /* From the "grid" and "score_kind" of a JSON object. 0: out of memory. */
 int  grid_read(grid *g, const json_t *object, const char *loss, int64_t targets);
 void grid_free(grid *g);

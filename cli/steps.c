@@ -13,7 +13,7 @@ enum { WIDTH = 79 };
 
 typedef struct columns {
     int square; /* losses are shown as roots                                */
-    int scored;
+    int scored, criterion;
     double selected; /* NAN: none                                                */
 } columns;
 
@@ -56,7 +56,8 @@ static void print_step(const json_t *step, const columns *c)
         snprintf(part, sizeof part, "%.4f", share(json_at(step, "explained")));
     int used = printf("%c %11.5g %6.0f %9s %11.5g", mark, json_at(step, "lambda"),
                       json_at(step, "terms"), part, shown(c, json_at(step, "mean_loss")));
-    if (c->scored) used += printf(" %11.5g", shown(c, json_at(step, "score")));
+    const double score = json_at(step, "score");
+    if (c->scored) used += printf(" %11.5g", c->criterion ? score : shown(c, score));
     print_changes(step, used + 1);
     putchar('\n');
 }
@@ -65,7 +66,12 @@ static void print_heading(const json_t *path, const columns *c)
 {
     printf("  %11s %6s %9s %11s", "lambda", "terms", c->square ? "R2" : "explained",
            c->square ? "train RMSE" : "mean loss");
-    if (c->scored) printf(" %11s", json_text_at(path, "score_kind"));
+    const char *kind = json_text_at(path, "score_kind");
+    if (c->scored)
+        printf(" %11s", c->criterion               ? kind
+                        : strcmp(kind, "gcv") == 0 ? "gcv RMSE"
+                        : c->square                ? "held RMSE"
+                                                   : "held loss");
     puts("  enters (+), leaves (-)");
 }
 
@@ -89,6 +95,7 @@ void print_steps(const json_t *path, int advice)
     const size_t count = json_array_size(points);
     const columns c = { .square = strcmp(json_text_at(path, "loss"), "square") == 0,
                         .scored = json_object_get(json_array_get(points, 0), "score") != NULL,
+                        .criterion = is_criterion(path),
                         .selected = json_at(path, "selected") };
     const char *target = "";
     const char *last = json_text_at(json_array_get(points, count - 1), "target");

@@ -34,6 +34,17 @@ def table(kind="number", n=80, p=8, targets=1):
 
 
 class PathTest(tool.ToolTest):
+    def test_criteria_are_no_roots(self):
+        self.write("data.csv", table())
+        for kind, heading in (("bic", "bic"), ("gcv", "gcv RMSE"), ("kfold:5", "held RMSE")):
+            run = self.run_tool("path", "data.csv", "--penalty", "l1", "--select", kind, "--json")
+            first = run.json["points"][0]["score"]
+            lines = self.run_tool("path", "data.csv", "--penalty", "l1", "--select",
+                                  kind).out.splitlines()
+            self.assertIn(heading, lines[1])
+            shown = first if kind == "bic" else math.sqrt(first)
+            self.assertIn(f"{shown:.5g}", lines[2].split())
+
     def test_a_column_called_as_a_level_of_another(self):
         random.seed(3)
         lines = ["c,c = red,x,y"]
