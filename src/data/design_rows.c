@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/linalg.h"
+#include "base/threads.h"
 #include "data/design.h"
 
 enum { TILE = 128 };
@@ -75,10 +76,12 @@ static int dense_scores(const fenp_design *x, const int64_t *which, int64_t coun
     gathered g = { .x = x, .used = fenp_new(x->p, sizeof *g.used), .b = room };
     const int failed = !room || !g.used;
     if (room) g.rows = g.b + vectors * x->p, g.one = g.rows + TILE * x->p;
+    const int narrowed = fenp_threads_narrow(0); /* tiles are too small to be shared */
     for (int64_t t = 0; t < x->copies && !failed; t++) {
         gather_beta(&g, beta + t * x->p, vectors);
         multiply(&g, which, count, vectors, f + t * count, x->copies * count);
     }
+    fenp_threads_widen(narrowed);
     free(room), free(g.used);
     return failed;
 }
