@@ -120,11 +120,12 @@ static fen_status read_header(reading *r, fenp_fields *in)
                          "%.200s is empty; its first line must be the header column,group or "
                          "column,group,weight",
                          r->path);
-    return fenp_fail(r->err, FEN_BAD_DATA,
-                     "%.200s:%lld: the first line must be the header column,group or "
-                     "column,group,weight, not \"%.40s%s%.40s%s\"; put it there",
-                     r->path, (long long)in->line, field[0], count > 1 ? "," : "",
-                     count > 1 ? field[1] : "", count > 2 ? ",..." : "");
+    return fenp_fail(
+        r->err, FEN_BAD_DATA,
+        "%.200s:%lld: the first line, \"%.40s%s%.40s%s%.40s%s\", is not the header column,group or "
+        "column,group,weight; correct it, or write the header above it",
+        r->path, (long long)in->line, field[0], count > 1 ? "," : "", count > 1 ? field[1] : "",
+        count > 2 ? "," : "", count > 2 ? field[2] : "", count > 3 ? ",..." : "");
 }
 
 /* Every feature must be in a group. */

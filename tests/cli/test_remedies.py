@@ -1,0 +1,38 @@
+"""What a refusal advises is what helps: names are listed, roles named, and no remedy ends in
+another refusal."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+import unittest
+
+from tool import ToolTest
+
+USAGE, DATA = 2, 3
+ROWS = "a,b,w,y,z\n" + "".join(
+    f"{i},{i * i % 7},{1 + i % 2},{i % 5},{i % 3}\n" for i in range(20))
+GROUP = ("--penalty", "group:g.csv", "--lambda", "0.1")
+
+
+class Columns(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write("data.csv", ROWS)
+
+    def refuse_groups(self, text, *options, says):
+        self.write("g.csv", text)
+        self.refuse("fit", "data.csv", *GROUP, *options, code=DATA, says=says)
+
+    def test_headers_of_group_files(self):
+        for header, shown in (("Column,group", "Column,group"), ("column;group", "column;group"),
+                              ("group,column", "group,column"), ("a,1", "a,1"),
+                              ("column,group,size", "column,group,size"),
+                              ("a,b,c,d", "a,b,c,...")):
+            self.refuse_groups(f"{header}\na,1\nb,1\n",
+                               says=[f'g.csv:1: the first line, "{shown}", is not the header '
+                                     "column,group or column,group,weight; correct it"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
