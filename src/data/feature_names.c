@@ -85,9 +85,22 @@ const fenp_named *fenp_names_find(const fenp_names *names, const char *name)
     return low < names->count && strcmp(found->name, name) == 0 ? found : NULL;
 }
 
+/* What the column is if it is no input; NULL: there is none of this name. */
+static const char *other_role(const fenp_prep *prep, const char *name)
+{
+    for (int64_t t = 0; t < prep->targets; t++)
+        if (strcmp(prep->target[t], name) == 0) return "a target";
+    return prep->weights && strcmp(prep->weights, name) == 0 ? "the column of weights" : NULL;
+}
+
 fen_status fenp_names_unknown(const fenp_names *names, const char *where, const char *name,
                               fen_status kind, fen_error *err)
 {
+    const char *role = other_role(names->prep, name);
+    if (role)
+        return fenp_fail(err, kind,
+                         "%.230s: there is no input column \"%.60s\": it is %s; leave it out here",
+                         where, name, role);
     const char *near = fenp_nearest_member(name, &names->at->name, names->count, sizeof *names->at);
     if (near)
         return fenp_fail(err, kind,

@@ -33,6 +33,16 @@ class Columns(ToolTest):
                                says=[f'g.csv:1: the first line, "{shown}", is not the header '
                                      "column,group or column,group,weight; correct it"])
 
+    def test_targets_are_in_no_group(self):
+        lines = "column,group\na,1\nb,1\nw,2\n"
+        self.refuse_groups(lines + "y,2\n", "--target", "y,z",
+                           says=['g.csv:5: there is no input column "y": it is a target; leave'])
+        self.refuse_groups(lines, "--target", "y,z", "--weights", "w",
+                           says=['g.csv:4: there is no input column "w": it is the column of '
+                                 "weights; leave"])
+        self.refuse("fit", "data.csv", "--penalty", "l1", "--feature-weights", "z=0", code=USAGE,
+                    says=["--feature-weights", '"z": it is a target; leave it out'])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
