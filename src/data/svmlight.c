@@ -163,7 +163,11 @@ static fen_status read_pair(reader *r, fen_table *block, span word, int64_t *pre
     if (fenp_is_not_finite_word(value.at, value.end - value.at))
         return bad_line(r, "has a value that is not finite; leave the pair out instead", word, err);
     if (!finite_number(value.at, value.end, &number))
-        return bad_line(r, "has a value that is not a (finite) number", word, err);
+        return bad_line(
+            r,
+            "has a value that is not a (finite) number; correct it, or leave the pair out, which "
+            "stands for 0",
+            word, err);
     *previous = index;
     r->widest = index > r->widest ? index : r->widest;
     r->zero |= index == 0;

@@ -44,5 +44,13 @@ class Columns(ToolTest):
                     says=["--feature-weights", '"z": it is a target; leave it out'])
 
 
+class Cells(ToolTest):
+    def test_half_numbers_in_svmlight(self):
+        self.write("data.svm", "1 1:2 65:NaN-0.8941\n2 1:3\n3 2:1\n")
+        self.refuse("fit", "data.svm", "--format", "svmlight", code=DATA,
+                    says=['data.svm:1: "65:NaN-0.8941"', "not a (finite) number; correct it, or "
+                          "leave the pair out"])
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
