@@ -10,6 +10,7 @@
 
 enum { NAME_MAX_COMPARED = 64 }; /* a longer name is not a misspelling of an option */
 enum { NAMES_COMPARED = 10000 }; /* a table may have millions */
+enum { NAMES_LISTED = 20 };      /* nobody reads more of them in a sentence */
 
 static int is_blank(char c) { return c == ' ' || c == '\t'; }
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
@@ -86,6 +87,13 @@ static int distance(const char *a, int la, const char *b, int lb)
     return last[lb];
 }
 
+static const char *member(const void *names, int64_t k, size_t stride)
+{
+    const char *name;
+    memcpy(&name, (const char *)names + (size_t)k * stride, sizeof name);
+    return name;
+}
+
 const char *fenp_nearest_member(const char *wrong, const void *names, int64_t count, size_t stride)
 {
     size_t length = strlen(wrong);
@@ -93,8 +101,7 @@ const char *fenp_nearest_member(const char *wrong, const void *names, int64_t co
     const char *nearest = NULL;
     int least = 1 + (int)length / 3; /* one slip in a short word, one per three letters */
     for (int64_t k = 0; k < count && k < NAMES_COMPARED; k++) {
-        const char *name;
-        memcpy(&name, (const char *)names + (size_t)k * stride, sizeof name);
+        const char *name = member(names, k, stride);
         size_t other = strlen(name);
         if (other > NAME_MAX_COMPARED) continue;
         int d = distance(wrong, (int)length, name, (int)other);
@@ -128,6 +135,19 @@ void fenp_join(const char *const *names, char *out, size_t room)
     size_t used = 0;
     for (int i = 0; names[i] && used < room; i++)
         used += (size_t)snprintf(out + used, room - used, "%s%s", i ? ", " : "", names[i]);
+}
+
+void fenp_list_members(const void *names, int64_t count, size_t stride, char *out, size_t room)
+{
+    size_t used = 0;
+    int64_t k = 0;
+    out[0] = '\0';
+    for (; k < count && count <= NAMES_LISTED && used < room; k++)
+        used += (size_t)snprintf(out + used, room - used, "%s\"%s\"", k ? ", " : "",
+                                 member(names, k, stride));
+    if (k < count || used >= room)
+        snprintf(out, room, "\"%.60s\" to \"%.60s\"", member(names, 0, stride),
+                 member(names, count - 1, stride));
 }
 
 int fenp_each_item(const char *list, int (*visit)(void *user, const char *item, int64_t length),

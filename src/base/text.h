@@ -33,6 +33,9 @@ const char *fenp_suggest(const char *wrong, const char *const (*pairs)[2],
                          const char *const *names);
 /* "a, b, c" out of names (NULL-terminated), as far as there is room. */
 void fenp_join(const char *const *names, char *out, size_t room);
+/* "a", "b", "c" in quotes out of names as in fenp_nearest_member; of many, or of more than there
+ * is room for, "a" to "c". */
+void fenp_list_members(const void *names, int64_t count, size_t stride, char *out, size_t room);
 /* Calls visit for every item of a comma list; blanks trimmed; stops when it returns nonzero. */
 int fenp_each_item(const char *list, int (*visit)(void *user, const char *item, int64_t length),
                    void *user);

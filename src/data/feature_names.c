@@ -106,11 +106,11 @@ fen_status fenp_names_unknown(const fenp_names *names, const char *where, const 
         return fenp_fail(err, kind,
                          "%.230s: there is no input column \"%.60s\"; did you mean \"%.60s\"?",
                          where, name, near);
-    return fenp_fail(err, kind,
-                     "%.230s: there is no input column \"%.60s\"; the inputs are \"%.60s\" to "
-                     "\"%.60s\"",
-                     where, name, names->prep->input[0].name,
-                     names->prep->input[names->prep->inputs - 1].name);
+    const fenp_prep *prep = names->prep;
+    char list[256];
+    fenp_list_members(&prep->input->name, prep->inputs, sizeof *prep->input, list, sizeof list);
+    return fenp_fail(err, kind, "%.230s: there is no input column \"%.60s\"; the inputs are %s",
+                     where, name, list);
 }
 
 void fenp_names_free(fenp_names *names)

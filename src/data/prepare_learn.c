@@ -44,11 +44,10 @@ static fen_status unknown_column(const fen_table *table, const char *option, con
                          "%s %.60s: %.200s has no such column; did you mean "
                          "\"%.60s\"?",
                          option, name, title, near);
-    return fenp_fail(err, FEN_BAD_DATA,
-                     "%s %.60s: %.200s has no such column; its columns are "
-                     "\"%.60s\" to \"%.60s\"",
-                     option, name, title, table->column[0].name,
-                     table->column[table->cols - 1].name);
+    char list[256];
+    fenp_list_members(&table->column->name, table->cols, sizeof *table->column, list, sizeof list);
+    return fenp_fail(err, FEN_BAD_DATA, "%s %.60s: %.200s has no such column; its columns are %s",
+                     option, name, title, list);
 }
 
 /* The column that a name or a 1-based number means. */

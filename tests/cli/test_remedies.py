@@ -43,6 +43,17 @@ class Columns(ToolTest):
         self.refuse("fit", "data.csv", "--penalty", "l1", "--feature-weights", "z=0", code=USAGE,
                     says=["--feature-weights", '"z": it is a target; leave it out'])
 
+    def test_few_columns_are_listed(self):
+        all_names = '"a", "b", "w", "y", "z"'
+        self.refuse("fit", "data.csv", "--target", "price", code=DATA,
+                    says=["--target price", "its columns are " + all_names])
+        self.refuse_groups("column,group\nprice,1\n", says=["g.csv:2", '"price"',
+                                                            'the inputs are "a", "b", "w", "y"'])
+        self.write("wide.csv", ",".join(f"column{i}" for i in range(21)) + "\n"
+                   + 3 * (21 * "1," + "\n"))
+        self.refuse("fit", "wide.csv", "--target", "price", code=DATA,
+                    says=['its columns are "column0" to "column20"'])
+
 
 class Cells(ToolTest):
     def test_half_numbers_in_svmlight(self):

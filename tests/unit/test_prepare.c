@@ -228,7 +228,7 @@ static void bad_roles(void **state)
     o.target = "0";
     refused(text, &o, "--target 0", "columns 1 to 4");
     o.target = "zzzzzzzzzz";
-    refused(text, &o, "--target zzzzzzzzzz", "\"age\" to \"w\"");
+    refused(text, &o, "--target zzzzzzzzzz", "\"age\", \"height\", \"class\", \"w\"");
     o.target = "class";
     o.task = "regression";
     refused(text, &o, "column \"class\" holds text (\"g\", \"b\", ...)", "--target");

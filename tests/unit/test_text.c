@@ -502,6 +502,29 @@ static void test_suggestions(void **state)
     assert_string_equal(text, "gaussian, l");
 }
 
+static void test_members(void **state)
+{
+    (void)state;
+    struct {
+        int64_t before;
+        const char *name;
+    } columns[21];
+    char text[128];
+    for (int k = 0; k < 21; k++) columns[k].name = k % 2 ? "b" : "a";
+    fenp_list_members(&columns->name, 0, sizeof *columns, text, sizeof text);
+    assert_string_equal(text, "");
+    fenp_list_members(&columns->name, 3, sizeof *columns, text, sizeof text);
+    assert_string_equal(text, "\"a\", \"b\", \"a\"");
+    fenp_list_members(&columns->name, 20, sizeof *columns, text, sizeof text);
+    assert_int_equal(strlen(text), 20 * 5 - 2);
+    fenp_list_members(&columns->name, 21, sizeof *columns, text, sizeof text);
+    assert_string_equal(text, "\"a\" to \"a\"");
+    fenp_list_members(&columns->name, 4, sizeof *columns, text, 18); /* takes 19 */
+    assert_string_equal(text, "\"a\" to \"b\"");
+    fenp_list_members(&columns->name, 4, sizeof *columns, text, 19);
+    assert_string_equal(text, "\"a\", \"b\", \"a\", \"b\"");
+}
+
 static int collect(void *user, const char *item, int64_t length)
 {
     char *out = user;
@@ -534,7 +557,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_comma_locale),   cmocka_unit_test(test_whole_numbers),
         cmocka_unit_test(test_words),          cmocka_unit_test(test_fractions),
         cmocka_unit_test(test_nearest),        cmocka_unit_test(test_suggestions),
-        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_members),        cmocka_unit_test(test_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
