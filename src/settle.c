@@ -9,7 +9,8 @@
  *              are few, else 5 folds; with penalties on coefficients 10
  *   lambda     in our own unit, W = sum of the weights as written:
  *                --as sklearn   square          lambda = alpha / W; l1, elastic: 2 alpha
- *                --as glmnet    l1: square      lambda = 2 of theirs, logistic: theirs
+ *                --as glmnet    l1, square      lambda = 2 of theirs
+ *                               l1, elastic, logistic           theirs
  *                --as libsvm    hinge, eps, sqhinge, sqeps, logistic    lambda = 1 / (2 C W)
  *   smoothness power and lambda (smoothness.c)
  *
@@ -157,20 +158,40 @@ static int in_list(const char *name, const char *const *list)
     return *list != NULL;
 }
 
-/* Ours in units of theirs (of 1/theirs for C); 0: the loss has no such unit. */
+static int has_c(const fen_loss *loss)
+{
+    static const char *const names[] = { "hinge", "eps", "sqhinge", "sqeps", "logistic", NULL };
+    return in_list(loss->name, names);
+}
+
+/* Ours in units of theirs (of 1/theirs for C); 0: the loss has no such unit. The elastic net of
+ * glmnet with the square loss has none: its square part depends on the deviation of y. */
 static double unit_of_lambda(const fen_options *o, const fen_loss *loss, double weight_sum)
 {
-    static const char *const by_c[] = { "hinge", "eps", "sqhinge", "sqeps", "logistic", NULL };
     fenp_penalty_choice choice;
     if (fenp_parse_penalty(o->penalty, &choice, NULL) != FEN_OK) return 0.0;
     const char *penalty = choice.penalty->name;
     const int whole = choice.penalty->parts == FEN_WHOLE, l1 = strcmp(penalty, "l1") == 0;
     const int square = fenp_is_square(loss), logistic = strcmp(loss->name, "logistic") == 0;
-    if (strcmp(o->as, "libsvm") == 0)
-        return whole && in_list(loss->name, by_c) ? 0.5 / weight_sum : 0.0;
-    if (strcmp(o->as, "glmnet") == 0) return !l1 ? 0.0 : square ? 2.0 : logistic ? 1.0 : 0.0;
+    const int net = l1 || strcmp(penalty, "elastic") == 0;
+    if (strcmp(o->as, "libsvm") == 0) return whole && has_c(loss) ? 0.5 / weight_sum : 0.0;
+    if (strcmp(o->as, "glmnet") == 0) return l1 && square ? 2.0 : net && logistic ? 1.0 : 0.0;
     if (!square) return 0.0;
-    return whole ? 1.0 / weight_sum : l1 || strcmp(penalty, "elastic") == 0 ? 2.0 : 0.0;
+    return whole ? 1.0 / weight_sum : net ? 2.0 : 0.0;
+}
+
+/* Parameters of scikit-learn that --as sklearn does not read, as it reads alpha. */
+static const char *what_is_ours(const fen_options *o, const fen_loss *loss)
+{
+    fenp_penalty_choice choice;
+    if (strcmp(o->as, "sklearn") != 0 || fenp_parse_penalty(o->penalty, &choice, NULL) != FEN_OK)
+        return "";
+    const char *penalty = choice.penalty->name;
+    const int net = strcmp(penalty, "l1") == 0 || strcmp(penalty, "elastic") == 0;
+    if (choice.penalty->parts == FEN_WHOLE) return has_c(loss) ? ", or C with --as libsvm" : "";
+    if (net && strcmp(loss->name, "logistic") == 0) return ", which is 1/(n C)";
+    return fenp_is_square(loss) && strcmp(o->penalty, "group:targets") == 0 ? ", which is 2 alpha"
+                                                                            : "";
 }
 
 static fen_status convert_lambda(fen_options *o, const fen_loss *loss, double weight_sum,
@@ -186,13 +207,13 @@ static fen_status convert_lambda(fen_options *o, const fen_loss *loss, double we
     const double unit = unit_of_lambda(o, loss, weight_sum);
     if (unit == 0.0 && strcmp(o->penalty, "rkhs") == 0 && strcmp(o->as, "glmnet") != 0)
         return fenp_fail(err, FEN_BAD_CALL,
-                         "--as %s has no unit of lambda for the %s loss: give lambda in ours",
-                         o->as, loss->name);
+                         "--as %s has no unit of lambda for the %s loss: give lambda in ours%s",
+                         o->as, loss->name, what_is_ours(o, loss));
     if (unit == 0.0)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--as %s has no unit of lambda for the %s loss with --penalty %.64s: give "
-                         "lambda in ours",
-                         o->as, loss->name, o->penalty);
+                         "lambda in ours%s",
+                         o->as, loss->name, o->penalty, what_is_ours(o, loss));
     if (some_power(o, 0, 2.0))
         return fenp_fail(err, FEN_BAD_CALL, "--as %s is for --power 2: give lambda in our unit",
                          o->as);

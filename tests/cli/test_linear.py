@@ -141,8 +141,10 @@ class Fits(Linear):
         theirs = self.fit("numbers.csv", "--penalty", "elastic:0.3", "--lambda", "0.15", "--as",
                           "sklearn")
         self.assertEqual(theirs["lambda"], 0.3)
-        theirs = self.fit("classes.csv", "--penalty", "l1", "--lambda", "0.05", "--as", "glmnet")
-        self.assertEqual(theirs["lambda"], 0.05)
+        for penalty in ("l1", "elastic:0.5"):
+            theirs = self.fit("classes.csv", "--penalty", penalty, "--lambda", "0.05", "--as",
+                              "glmnet")
+            self.assertEqual(theirs["lambda"], 0.05)
         for data, penalty, program in (("numbers.csv", "elastic:0.3", "glmnet"),
                                        ("numbers.csv", "group", "sklearn"),
                                        ("numbers.csv", "rkhs", "glmnet"),

@@ -55,6 +55,20 @@ class Columns(ToolTest):
                     says=['its columns are "column0" to "column20"'])
 
 
+class Units(ToolTest):
+    def test_what_sklearn_means(self):
+        self.write("data.csv", ROWS)
+        for options, hint in (
+                (["--task", "classification", "--target", "w", "--penalty", "l1"], "1/(n C)"),
+                (["--task", "classification", "--target", "w", "--penalty", "elastic:0.5"],
+                 "1/(n C)"),
+                (["--target", "y,z", "--penalty", "group:targets"], "2 alpha")):
+            self.refuse("fit", "data.csv", *options, "--as", "sklearn", "--lambda", "1", code=USAGE,
+                        says=["--as sklearn", f"give lambda in ours, which is {hint}"])
+        self.refuse("fit", "data.csv", "--loss", "eps:0.1", "--as", "sklearn", "--lambda", "1",
+                    code=USAGE, says=["give lambda in ours, or C with --as libsvm"])
+
+
 class Cells(ToolTest):
     def test_half_numbers_in_svmlight(self):
         self.write("data.svm", "1 1:2 65:NaN-0.8941\n2 1:3\n3 2:1\n")
