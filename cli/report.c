@@ -303,11 +303,15 @@ static const double ILL = 1e8;
 static void report_rank(const json_t *model)
 {
     const double rank = json_at(model, "rank"), condition = json_at(model, "condition");
-    const double columns = json_at(model, "columns");
+    const double columns = json_at(model, "columns"), zeros = json_at(model, "d") - columns;
     const int ill = condition > ILL;
-    report("Rank", "%.0f of %.0f columns%s, condition %.2g%s", rank, columns,
+    char also[80] = "";
+    if (zeros > 0)
+        snprintf(also, sizeof also, "; %.0f more feature%s 0 in all rows", zeros,
+                 zeros == 1 ? " is" : "s are");
+    report("Rank", "%.0f of %.0f columns%s, condition %.2g%s%s", rank, columns,
            rank < columns ? ": of all best coefficients the shortest" : "", condition,
-           ill ? "; columns are nearly dependent, and single coefficients mean little" : "");
+           ill ? "; columns are nearly dependent, and single coefficients mean little" : "", also);
 }
 
 void report_objective(const json_t *model)

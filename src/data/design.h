@@ -61,12 +61,13 @@ int  fenp_design_scores_of(const fenp_design *x, const int64_t *which, int64_t c
 /* What --penalty and --feature-weights make of the features of prep; copies as above.
  *   l1, elastic, none      every coefficient by itself, weights by column
  *   group, group:auto      the features of one input column are a group (one-hot blocks, a
- *                          number with its indicator of gaps), weight sqrt(size)
+ *                          number with its indicator of gaps), weight sqrt(size), where levels
+ *                          "other" that no row has do not count
  *   group:prefix:SEP       columns whose names agree up to the first SEP are a group
  *   group:targets          the coefficients of a feature in all targets are a group, weight 1
  *   group:FILE             lines "column,group" or "column,group,weight" with such a header;
  *                          columns are input columns or features by name; one in two groups
- *                          or in none is an error that names it
+ *                          or in none is an error that names it, but for such levels
  * FEN_BAD_DATA and one sentence for what does not fit; FEN_IO for the file. */
 fen_status fenp_groups_make(const fenp_prep *prep, const fen_options *o, int64_t copies,
                             fenp_groups *out, fen_error *err);

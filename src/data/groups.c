@@ -5,7 +5,8 @@
  * Method: every feature gets the number of its group (by column, by prefix, by file; with
  *   group:targets it is a group of its own, in all targets); then members by counting, and
  *   weight = factor of --feature-weights times sqrt(size), or times what the file says, or (all
- *   of one size) times 1 with group:targets.
+ *   of one size) times 1 with group:targets. The size does not count levels "other" that no row
+ *   has: columns of zeros, which no solution uses.
  * Special cases: groups of which no column is left are left out; a group whose columns have
  *   different factors has no weight: an error. Weights that are all 0 are an error, too.
  * Cost: linear in the features, and a sort of their names where some are given by name.
@@ -160,23 +161,55 @@ static fen_status across_targets(int64_t features, int64_t copies, fenp_groups *
     return FEN_OK;
 }
 
+/* Flags of the features that are 0 in all rows: levels "other" that no row has. */
+static char *find_spare(const fenp_prep *prep)
+{
+    char *spare = fenp_new_zeroed(prep->features, 1);
+    for (int64_t i = 0, end = 0; spare && i < prep->inputs; i++) {
+        const int64_t features = fenp_input_features(&prep->input[i]);
+        end += features;
+        if (features > 0 && prep->input[i].spare) spare[end - 1] = 1;
+    }
+    return spare;
+}
+
+/* The factor of group k and how many of its members are not spare (of such alone: one); 0: their
+ * factors differ. */
+static int measure(const fenp_prep *prep, const double *factor, const char *spare,
+                   const fenp_groups *g, int64_t k, double *common, int64_t *size)
+{
+    *common = 1.0;
+    *size = 0;
+    for (int64_t m = g->start[k]; m < g->start[k + 1]; m++) {
+        const int64_t j = g->member[m] % prep->features;
+        if (spare[j]) continue;
+        if (*size == 0 && factor) *common = factor[j];
+        if (factor && factor[j] != *common) return 0;
+        ++*size;
+    }
+    if (*size == 0) *size = 1;
+    return 1;
+}
+
 /* Weights that no file gave, times the factors, which must be the same within a group. */
 static fen_status set_weights(const fenp_prep *prep, const double *factor, fenp_groups *g,
                               fen_error *err)
 {
-    for (int64_t k = 0; k < g->count; k++) {
-        const int64_t *member = g->member + g->start[k], size = g->start[k + 1] - g->start[k];
-        const double first = factor ? factor[member[0] % prep->features] : 1.0;
-        for (int64_t m = 1; factor && m < size; m++) {
-            if (factor[member[m] % prep->features] == first) continue;
-            return fenp_fail(err, FEN_BAD_CALL,
-                             "--feature-weights: the columns of group \"%.60s\" have different "
-                             "weights, but a group has one; give all of them the same",
-                             g->name ? g->name[k] : "");
-        }
-        g->weight[k] = first * (g->weight[k] < 0.0 ? sqrt((double)size) : g->weight[k]);
+    char *spare = find_spare(prep);
+    if (!spare) return no_room(prep->features, err);
+    fen_status status = FEN_OK;
+    for (int64_t k = 0; status == FEN_OK && k < g->count; k++) {
+        double common;
+        int64_t size;
+        if (!measure(prep, factor, spare, g, k, &common, &size))
+            status = fenp_fail(err, FEN_BAD_CALL,
+                               "--feature-weights: the columns of group \"%.60s\" have different "
+                               "weights, but a group has one; give all of them the same",
+                               g->name ? g->name[k] : "");
+        g->weight[k] = common * (g->weight[k] < 0.0 ? sqrt((double)size) : g->weight[k]);
     }
-    return FEN_OK;
+    free(spare);
+    return status;
 }
 
 static fen_status make_groups(const fenp_prep *prep, const char *how, int64_t copies,

@@ -5,8 +5,9 @@
  *   colour,look                           colour,look,2
  *
  * A column stands for all of its features; a feature ("colour = red") may be named instead.
- * Every feature must be in one group. Lines about columns that were dropped (constant ones) are
- * read and have no effect. With weights, all lines of a group give the same one.
+ * Every feature must be in one group; only "colour = other" need not be named where no row has
+ * it: a column of zeros, which changes nothing, goes with the first level. Lines about columns
+ * that were dropped (constant ones) are read and have no effect. With weights, all lines of a group give the same one.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "base/text.h"
 #include "data/fields.h"
 #include "data/groups_parts.h"
+#include "data/prepare_parts.h"
 
 typedef struct reading {
     fenp_names names;
@@ -128,12 +130,25 @@ static fen_status read_header(reading *r, fenp_fields *in)
         count > 2 ? "," : "", count > 2 ? field[2] : "", count > 3 ? ",..." : "");
 }
 
+/* Levels "other" that no row has, and that the file does not name, go with the first level. */
+static void place_spare(const reading *r)
+{
+    const fenp_prep *prep = r->names.prep;
+    for (int64_t i = 0, first = 0; i < prep->inputs; i++) {
+        const int64_t end = first + fenp_input_features(&prep->input[i]);
+        int64_t *of = r->out->of;
+        if (prep->input[i].spare && end > first && of[end - 1] < 0) of[end - 1] = of[first];
+        first = end;
+    }
+}
+
 /* Every feature must be in a group. */
 static fen_status check_whole(const reading *r)
 {
     const fenp_prep *prep = r->names.prep;
     char name[64];
     int64_t j = 0;
+    place_spare(r);
     while (j < prep->features && r->out->of[j] >= 0) j++;
     if (j == prep->features) return FEN_OK;
     fenp_prep_feature_name(prep, j, name, sizeof name);

@@ -35,7 +35,7 @@ typedef struct fenp_partition {
     int64_t  groups;           /* some may be empty                                     */
     int64_t *of;               /* group of every feature                                */
     char   **name;             /* of the groups                                         */
-    double  *weight;           /* of the groups; NULL: square root of the size          */
+    double  *weight;           /* of the groups; NULL: as groups.c says                 */
 } fenp_partition;
 /* Lines "column,group[,weight]". *out is filled as far as it came, to be freed in any case. */
 fen_status fenp_partition_read(const fenp_prep *prep, const char *path, fenp_partition *out,

@@ -54,6 +54,8 @@ typedef struct fenp_input {
     double  fill, center, scale; /* numbers                                           */
     char  **levels;              /* text: levels with a feature of their own          */
     int64_t level_count;         /* text: features are levels, then "other"           */
+    int     spare;               /* text: no training row is "other", that feature is 0
+                                    in all of them; 0 in a model that was read        */
 } fenp_input;
 
 typedef struct fenp_prep {

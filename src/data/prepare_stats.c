@@ -236,6 +236,7 @@ static fen_status learn_text(fenp_input *input, texts *t, int64_t gaps, fen_erro
         if (t->weight[k] > 0.0) levels[seen++] = (level){ t->column.levels[k], t->weight[k], k };
     qsort(levels, (size_t)seen, sizeof *levels, heavier);
     input->constant = seen + (gaps > 0) < 2;
+    input->spare = seen <= FENP_LEVELS_MAX && gaps == 0;
     fen_status status =
         keep_levels(input, t, levels, seen < FENP_LEVELS_MAX ? seen : FENP_LEVELS_MAX, err);
     free(levels);

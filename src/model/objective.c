@@ -99,13 +99,24 @@ static void lp_words(const fen_model *m, char *out, size_t size)
     snprintf(out, size, ", plus %s |w|_p^p, p = %s, q = %s", lambda, power, order);
 }
 
-/* What the a_g of groups are: 1, the root of the size, or neither. */
-static const char *group_weights(const fenp_groups *g)
+/* Without features that are 0 in all rows; of such alone: 1 (groups.c). */
+static int64_t group_size(const fen_model *m, int64_t k)
 {
+    const fenp_groups *g = &m->groups;
+    int64_t size = fenp_group_size(g, k);
+    for (int64_t i = g->start[k]; m->deviation && i < g->start[k + 1]; i++)
+        size -= m->deviation[g->member[i] % m->p] == 0.0;
+    return size > 0 ? size : 1;
+}
+
+/* What the a_g of groups are: 1, the root of the size, or neither. */
+static const char *group_weights(const fen_model *m)
+{
+    const fenp_groups *g = &m->groups;
     int ones = 1, roots = g->start != NULL;
     for (int64_t k = 0; k < g->count; k++) {
         const double weight = fenp_group_weight(g, k);
-        ones &= weight == 1.0, roots &= weight == sqrt((double)fenp_group_size(g, k));
+        ones &= weight == 1.0, roots = roots && weight == sqrt((double)group_size(m, k));
     }
     return ones ? "a_g = 1" : roots ? "a_g the root of its size" : "a_g as given";
 }
@@ -125,7 +136,7 @@ static void coefficient_words(const fen_model *m, char *out, size_t size)
         snprintf(out, size, ", no penalty%s", sign);
     else if (m->penalty->parts == FEN_GROUPS)
         snprintf(out, size, ", plus %s times the sum over %lld groups of a_g ||beta_g||, %s%s",
-                 lambda, (long long)fenp_model_groups(m), group_weights(&m->groups), sign);
+                 lambda, (long long)fenp_model_groups(m), group_weights(m), sign);
     else if (m->mix < 1.0)
         snprintf(out, size, ", plus %s sum %s(%s |%s| + %s %s^2)%s%s", lambda, weight, mix, of,
                  rest, of, given, sign);

@@ -39,6 +39,36 @@ class Edges(ToolTest):
             found = self.fit("ones.csv", "--penalty", "l1", "--lambda", "0.01", *options)
             self.assertEqual(set(self.coefficients(found)), {"x"})
 
+    def test_a_level_that_no_row_has(self):
+        """colour = other, a column of zeros, is no part of the size of a group and needs no line in
+        a file of groups; with a gap, which is that level, it is and does."""
+        source = random.Random(5)
+        lines = ["x,colour,y"]
+        for i in range(40):
+            x, level = source.gauss(0, 1), i % 3
+            lines.append(f"{x:.6f},{['red', 'green', 'blue'][level]},{x + level:.6f}")
+        self.write("full.csv", "\n".join(lines) + "\n")
+        self.write("gap.csv", "\n".join([*lines, "0.5,,1.5"]) + "\n")
+        self.write("groups.csv", "column,group\nx,x\ncolour = red,colour\ncolour = green,colour\n"
+                   "colour = blue,colour\n")
+        self.write("roots.csv", f"column,group,weight\nx,x,1\ncolour,colour,{3 ** 0.5!r}\n")
+        found = []
+        for how in ("group", "group:groups.csv", "group:roots.csv"):
+            found.append(self.fit("full.csv", "--penalty", how, "--lambda", "0.1"))
+            self.assertIn("a_g the root of its size", found[-1]["objective"])
+            self.assertEqual(found[-1]["groups"]["count"], 2)
+            self.assertIn("holds", self.run_tool("verify", "m.fen", "full.csv").out)
+        self.assertEqual(found[0]["coefficients"], found[1]["coefficients"])
+        self.assertEqual(found[0]["coefficients"], found[2]["coefficients"])
+        self.refuse("fit", "gap.csv", "--penalty", "group:groups.csv", "-o", "m.fen", code=3,
+                    says=['"colour = other" is in no group'])
+        self.fit("gap.csv", "--penalty", "group", "--lambda", "0.1")
+        self.assertIn("a_g the root of its size",
+                      " ".join(self.run_tool("info", "m.fen").out.split()))
+        text = self.run_tool("fit", "full.csv", "--penalty", "none", "-o", "m.fen").out
+        self.assertIn("Rank 3 of 4 columns", " ".join(text.split()))
+        self.assertIn("; 1 more feature is 0 in all rows", " ".join(text.split()))
+
     def rows(self, label, weight=""):
         """y = 2 a - b + noise for label None, else the label; the weight of every row, if any."""
         source = random.Random(3)

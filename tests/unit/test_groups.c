@@ -110,7 +110,7 @@ static void by_column(void **state)
         assert_int_equal(g.count, 5); /* year is not there */
         is_group(&g, 0, "height", 2.0, MEMBERS(0));
         is_group(&g, 1, "width", sqrt(2.0), MEMBERS(1, 2));
-        is_group(&g, 2, "colour", 0.5 * sqrt(3.0), MEMBERS(3, 4, 5));
+        is_group(&g, 2, "colour", 0.5 * sqrt(2.0), MEMBERS(3, 4, 5)); /* no row is "other" */
         is_group(&g, 3, "top_a", 1.0, MEMBERS(6));
         is_group(&g, 4, "top_b", 1.0, MEMBERS(7));
         fenp_groups_free(&g);
@@ -125,7 +125,7 @@ static void by_prefix(void **state)
     learned l = learn(ROWS);
     fenp_groups g = make(l.prep, "group:prefix:_", "", 1);
     assert_int_equal(g.count, 4);
-    is_group(&g, 2, "colour", sqrt(3.0), MEMBERS(3, 4, 5));
+    is_group(&g, 2, "colour", sqrt(2.0), MEMBERS(3, 4, 5));
     is_group(&g, 3, "top", sqrt(2.0), MEMBERS(6, 7));
     fenp_groups_free(&g);
     forget(&l);
@@ -141,7 +141,7 @@ static void by_file(void **state)
                          "", 1);
     assert_int_equal(g.count, 3);
     is_group(&g, 0, "shape, size", sqrt(3.0), MEMBERS(0, 1, 2));
-    is_group(&g, 1, "look", sqrt(3.0), MEMBERS(3, 4, 5));
+    is_group(&g, 1, "look", sqrt(2.0), MEMBERS(3, 4, 5));
     is_group(&g, 2, "t", sqrt(2.0), MEMBERS(6, 7));
     fenp_groups_free(&g);
     /* features by their own names, weights, factors upon them; weight 0 is allowed */
@@ -156,6 +156,57 @@ static void by_file(void **state)
     is_group(&g, 2, "b", 0.5, MEMBERS(4, 5));
     fenp_groups_free(&g);
     forget(&l);
+}
+
+/* A level "other" that no row has does not count, needs no line and has no factor to agree. */
+static void levels_that_no_row_has(void **state)
+{
+    (void)state;
+    learned l = learn(ROWS);
+    static const char *const apart = "column,group\nheight,a\nwidth,a\ncolour = b,b\n"
+                                     "colour = r,r\ntop_a,a\ntop_b,a\n";
+    static const char *const weighted = "column,group,weight\nheight,a,1\nwidth,a,1\n"
+                                        "colour = r,r,3\ncolour = b,b,0\ntop_a,a,1\ntop_b,a,1\n";
+    static const char *const alone = "column,group\nheight,a\nwidth,a\ncolour = b,a\n"
+                                     "colour = r,a\ncolour = other,o\ntop_a,a\ntop_b,a\n";
+    fenp_groups g = make(l.prep, from_file(apart), "colour = b=5", 1);
+    assert_int_equal(g.count, 3);
+    is_group(&g, 1, "b", 5.0, MEMBERS(3, 5));
+    is_group(&g, 2, "r", 1.0, MEMBERS(4));
+    fenp_groups_free(&g);
+    g = make(l.prep, from_file(weighted), "", 1);
+    is_group(&g, 1, "b", 0.0, MEMBERS(3, 5));
+    is_group(&g, 2, "r", 3.0, MEMBERS(4));
+    fenp_groups_free(&g);
+    g = make(l.prep, from_file(alone), "", 1);
+    is_group(&g, 0, "a", sqrt(7.0), MEMBERS(0, 1, 2, 3, 4, 6, 7));
+    is_group(&g, 1, "o", 1.0, MEMBERS(5));
+    fenp_groups_free(&g);
+    forget(&l);
+}
+
+/* Gaps in a text are such rows, and so are levels beyond the first fifty. */
+static void levels_that_some_row_has(void **state)
+{
+    (void)state;
+    learned l = learn("height,colour*,y\n1,r,1\n2,b,2\n4,b,3\n3,,4\n");
+    fenp_groups g = make(l.prep, "group", "", 1);
+    is_group(&g, 1, "colour", sqrt(3.0), MEMBERS(1, 2, 3));
+    fenp_groups_free(&g);
+    wrong(l.prep, from_file("column,group\nheight,a\ncolour = r,b\ncolour = b,b\n"), "",
+          FEN_BAD_DATA, "\"colour = other\" is in no group", "add a line");
+    forget(&l);
+    for (int levels = 50; levels <= 51; levels++) {
+        char text[1024] = "colour*,y\n";
+        for (int k = 0; k < levels; k++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "c%d,%d\n", k, k);
+        l = learn(text);
+        g = make(l.prep, "group", "", 1);
+        assert_int_equal(g.start[1], 51);
+        near(g.weight[0], sqrt((double)levels));
+        fenp_groups_free(&g);
+        forget(&l);
+    }
 }
 
 static void across_targets(void **state)
@@ -343,11 +394,18 @@ static int remove_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_by_itself),  cmocka_unit_test(by_column),
-        cmocka_unit_test(by_prefix),       cmocka_unit_test(by_file),
-        cmocka_unit_test(across_targets),  cmocka_unit_test(weights_of_a_file),
-        cmocka_unit_test(wrong_files),     cmocka_unit_test(wrong_weights),
-        cmocka_unit_test(fields),          cmocka_unit_test(fields_of_any_length),
+        cmocka_unit_test(each_by_itself),
+        cmocka_unit_test(by_column),
+        cmocka_unit_test(by_prefix),
+        cmocka_unit_test(by_file),
+        cmocka_unit_test(across_targets),
+        cmocka_unit_test(weights_of_a_file),
+        cmocka_unit_test(levels_that_no_row_has),
+        cmocka_unit_test(levels_that_some_row_has),
+        cmocka_unit_test(wrong_files),
+        cmocka_unit_test(wrong_weights),
+        cmocka_unit_test(fields),
+        cmocka_unit_test(fields_of_any_length),
         cmocka_unit_test(fields_are_text),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
