@@ -199,8 +199,8 @@ static fen_status cell_error(const fenp_csv_layout *layout, const piece *w, int6
     if (w->problem == NOT_A_NUMBER)
         return fenp_fail(err, FEN_BAD_DATA,
                          "%.200s:%lld: column %lld (\"%.60s\") is \"%s\", expected a number%s; "
-                         "leave the cell empty if it is missing, or read the column as text with "
-                         "--text %s",
+                         "correct it, leave the cell empty if it is missing, or read the column as "
+                         "text with --text %s, in training and prediction alike",
                          layout->name, (long long)line, column, name, w->excerpt, decimal,
                          handle(layout, w->bad_column, number));
     int is_nan = strpbrk(w->excerpt, "aA") != NULL;

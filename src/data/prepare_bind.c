@@ -125,7 +125,8 @@ static fen_status check_kind(const fen_table *table, int64_t column, fen_error *
         k++;
     return fenp_fail(err, FEN_BAD_DATA,
                      "%.200s: column \"%.60s\" holds text (\"%.40s\"), but it "
-                     "held numbers when the model was trained",
+                     "held numbers when the model was trained: correct its cells (they may be "
+                     "empty), or train anew with the column as text (--text)",
                      fenp_table_title(table), c->name, c->levels[k]);
 }
 

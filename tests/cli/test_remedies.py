@@ -70,6 +70,30 @@ class Units(ToolTest):
 
 
 class Cells(ToolTest):
+    def test_text_where_numbers_were(self):
+        model = self.some_model()
+        lines = self.read("data.csv").decode().splitlines()
+        odd = "tall" + lines[3][lines[3].index(","):]
+        self.write("few.csv", "\n".join(lines[:1] + 3 * [odd]) + "\n")
+        self.refuse("predict", model, "few.csv", "-o", "out.csv", code=DATA,
+                    says=['few.csv: column "x1" holds text ("tall")', "correct its cells",
+                          "or train anew with the column as text (--text)"])
+        self.write("many.csv", "\n".join(lines[:1] + 8 * lines[1:] + [odd]) + "\n")
+        self.refuse("predict", model, "many.csv", "-o", "out.csv", code=DATA,
+                    says=["many.csv:322", "expected a number; correct it, leave the cell empty",
+                          "--text x1, in training and prediction alike"])
+
+    def test_text_is_text_in_training_and_prediction(self):
+        """What the sentence above advises helps."""
+        rows = "".join(f"{i % 6},{i * i % 7}\n" for i in range(100))
+        self.write("train.csv", "a,y\n" + rows)
+        self.write("new.csv", "a,y\n" + rows + "tall,3\n")
+        options = ["--text", "a"]
+        self.run_tool("fit", "train.csv", "--gamma", "mean", "--lambda", "1e-3", *options,
+                      "-o", "m.fen", "--quiet")
+        self.run_tool("predict", "m.fen", "new.csv", *options, "-o", "out.csv")
+        self.assertEqual(len(self.read("out.csv").splitlines()), 102)
+
     def test_half_numbers_in_svmlight(self):
         self.write("data.svm", "1 1:2 65:NaN-0.8941\n2 1:3\n3 2:1\n")
         self.refuse("fit", "data.svm", "--format", "svmlight", code=DATA,

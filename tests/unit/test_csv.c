@@ -238,16 +238,17 @@ static void test_text_columns(void **state)
 }
 
 /* ---- what is refused --------------------------------------------------------------------- */
+#define ADVICE(column)                                                                      \
+    "; correct it, leave the cell empty if it is missing, or read the column as text with " \
+    "--text " column ", in training and prediction alike"
+
 static void test_bad_cells(void **state)
 {
     (void)state;
-    refuses(
-        "id,b,age\n1,2,3\n4,5,6\n7,8,abc\n",
-        "train.csv:4: column 3 (\"age\") is \"abc\", expected a number; leave the cell empty if "
-        "it is missing, or read the column as text with --text age");
+    refuses("id,b,age\n1,2,3\n4,5,6\n7,8,abc\n",
+            "train.csv:4: column 3 (\"age\") is \"abc\", expected a number" ADVICE("age"));
     refuses("a b,c\n1,2\n3,4\n1x,6\n",
-            "train.csv:4: column 1 (\"a b\") is \"1x\", expected a number; leave the cell empty if "
-            "it is missing, or read the column as text with --text 1");
+            "train.csv:4: column 1 (\"a b\") is \"1x\", expected a number" ADVICE("1"));
     refuses(
         "a,b\n1,2\n3,inf\n",
         "train.csv:3: column 2 (\"b\") is \"inf\", which is not a finite number; leave the cell "
@@ -263,27 +264,23 @@ static void test_bad_cells(void **state)
             "train.csv:2: column 1 (\"x1\") is \"nan\", which is not a finite number; leave the "
             "cell empty if it is missing, or add --missing nan");
     refuses("t,n\n\"a\n\nb\",1\nc,2\nd,3\ne,\"4\n5\"\n",
-            "train.csv:7: column 2 (\"n\") is \"4?5\", expected a number; leave the cell empty if "
-            "it is missing, or read the column as text with --text n");
+            "train.csv:7: column 2 (\"n\") is \"4?5\", expected a number" ADVICE("n"));
     refuses(
         "a\n1\n2\n3\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\xc3\xa4yyyyyyyyyyyyyyyyyyyyyyyyy\n",
         "train.csv:5: column 1 (\"a\") is \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\", expected "
-        "a number; leave the cell empty if it is missing, or read the column as text with "
-        "--text a");
+        "a number" ADVICE("a"));
 }
 
 static void test_mixed_decimals(void **state)
 {
     (void)state;
     refuses("a;b\n1,5;2\n3;4.5\n", /* both in the sample: the point wins */
-            "train.csv:2: column 1 (\"a\") is \"1,5\", expected a number; leave the cell empty if "
-            "it is missing, or read the column as text with --text a");
+            "train.csv:2: column 1 (\"a\") is \"1,5\", expected a number" ADVICE("a"));
     char text[4000] = "a;b\n";
     for (int i = 0; i < 200; i++) strcat(text, "1,5;2\n");
     strcat(text, "3.5;4\n");
     refuses(text, "train.csv:202: column 1 (\"a\") is \"3.5\", expected a number with a decimal "
-                  "comma; leave the cell empty if it is missing, or read the column as text with "
-                  "--text a");
+                  "comma" ADVICE("a"));
 }
 
 static void test_bad_rows(void **state)
@@ -312,8 +309,7 @@ static void test_bad_quotes(void **state)
             "is written twice");
     /* an earlier error wins, wherever the quote is noticed */
     refuses("a,b\n1,2\n3,x\n4,5\n6,\"7\n8,9\n",
-            "train.csv:3: column 2 (\"b\") is \"x\", expected a number; leave the cell empty if it "
-            "is missing, or read the column as text with --text b");
+            "train.csv:3: column 2 (\"b\") is \"x\", expected a number" ADVICE("b"));
 }
 
 static void test_no_data(void **state)
