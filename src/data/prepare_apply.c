@@ -13,6 +13,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
@@ -159,21 +160,34 @@ static double cell_at(const source *s, int64_t row, int64_t column)
     return column >= 0 ? fenp_table_cell(s->table, row, column) : 0.0;
 }
 
-/* The sentence for the first cell of row that cannot be used; x: a row to work in. */
-static fen_status say_bad(const program *p, const source *s, int64_t row, double *x, fen_error *err)
+/* The end of the sentence about a cell; room: 320 bytes for one that is composed. */
+static const char *remark_on(const fenp_input *input, verdict why, char room[320])
 {
     static const char *const remark[] = {
         [INFINITE] = "; leave it out if it is not known",
         [TOO_FAR] = ", too far from the training values to be computed with",
-        [NOT_TEXT] = ", but the column held text when the model was trained",
         [GAP] = ", but a precomputed kernel needs every value",
     };
+    char levels[128];
+    if (why != NOT_TEXT) return remark[why];
+    fenp_list_members(input->levels, input->level_count, sizeof *input->levels, levels,
+                      sizeof levels);
+    snprintf(room, 320,
+             ", but the column held text%s%s%s when the model was trained: write text there, or "
+             "leave the cell empty if it is not known",
+             levels[0] ? " (" : "", levels, levels[0] ? ")" : "");
+    return room;
+}
+
+/* The sentence for the first cell of row that cannot be used; x: a row to work in. */
+static fen_status say_bad(const program *p, const source *s, int64_t row, double *x, fen_error *err)
+{
     for (int64_t k = 0; k < p->count; k++) {
         const rule *r = &p->rules[k];
         double cell = cell_at(s, row, r->column);
         verdict why = put(r, cell, x);
         if (why == FINE) continue;
-        char number[33], place[256];
+        char number[33], place[256], room[320];
         const fen_table nameless = { .rows = s->rows };
         if (isfinite(cell)) number[fenp_print_double(cell, number)] = '\0';
         return fenp_fail(
@@ -183,7 +197,7 @@ static fen_status say_bad(const program *p, const source *s, int64_t row, double
             isnan(cell)   ? "missing"
             : isinf(cell) ? "infinite"
                           : number,
-            remark[why]);
+            remark_on(r->input, why, room));
     }
     return FEN_OK;
 }

@@ -94,6 +94,15 @@ class Cells(ToolTest):
         self.run_tool("predict", "m.fen", "new.csv", *options, "-o", "out.csv")
         self.assertEqual(len(self.read("out.csv").splitlines()), 102)
 
+    def test_numbers_where_text_was(self):
+        self.write("train.csv", "a,y\n" + "high,1\nlow,2\nhigh,3\nlow,5\n")
+        self.run_tool("fit", "train.csv", "--gamma", "mean", "--lambda", "1e-3", "-o", "m.fen",
+                      "--quiet")
+        self.write("new.csv", "a\n1\n2\n")
+        self.refuse("predict", "m.fen", "new.csv", "-o", "out.csv", code=DATA,
+                    says=['new.csv:2: column "a" is 1, but the column held text ("high", "low") '
+                          "when the model was trained: write text there, or leave the cell empty"])
+
     def test_half_numbers_in_svmlight(self):
         self.write("data.svm", "1 1:2 65:NaN-0.8941\n2 1:3\n3 2:1\n")
         self.refuse("fit", "data.svm", "--format", "svmlight", code=DATA,
