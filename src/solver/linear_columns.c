@@ -53,9 +53,8 @@ static void take_sums(fenp_linear_state *s, const double *centre)
         double *to = s->sum + j * side;
         const int flat = to[j] == 0.0;
         for (int64_t i = 0; i < j; i++)
-            to[i] = flat || s->sum[i * side + i] == 0.0
-                        ? 0.0
-                        : twice * (to[i] - all * delta[i] * delta[j]);
+            to[i] =
+                flat || s->product[i] == 0.0 ? 0.0 : twice * (to[i] - all * delta[i] * delta[j]);
     }
 }
 

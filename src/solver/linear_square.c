@@ -110,8 +110,8 @@ static double violation(const fenp_linear_state *s)
     return most;
 }
 
-/* What a slope may be off: a share of the least price of a coefficient, but no less than the
- * rounding errors of the largest slope. */
+/* What a slope may be off: a share of the least price of a coefficient, or of the largest slope if
+ * that is less (prices beyond it are for nobody), but no less than its rounding errors. */
 static double allowed(const fenp_linear_state *s, double goal)
 {
     const fenp_pool *p = &s->pool;
@@ -120,7 +120,7 @@ static double allowed(const fenp_linear_state *s, double goal)
         if (p->l[g] > 0.0) least = fmin(least, p->l[g]);
     for (int64_t k = 0; k < p->size * s->q.x->copies; k++) largest = fmax(largest, fabs(p->a[k]));
     const double floor = 1e-14 * largest;
-    return isinf(least) ? floor : fmax(goal * least, floor);
+    return isinf(least) ? floor : fmax(goal * fmin(least, largest), floor);
 }
 
 fen_status fenp_linear_square(fenp_linear_state *s, double lambda, double goal,

@@ -542,6 +542,21 @@ static void nothing_penalised_is_one_solve(void **state)
     }
 }
 
+/* Free coefficients are found beside prices that nobody pays. */
+static void prices_beyond_all_slopes(void **state)
+{
+    (void)state;
+    for (int by_rows = 0; by_rows < 2; by_rows++) {
+        scene *s = new_scene("square", 60, 6, 1, 47);
+        s->groups.weight = s->weight;
+        for (int64_t j = 0; j < 6; j++) s->weight[j] = j < 2 ? 0.0 : 1.0;
+        if (by_rows) lay_in_rows(s);
+        one_lambda(s, 1e12, 1e-6);
+        assert_true(s->beta[0] != 0.0 && s->beta[1] != 0.0 && s->beta[2] == 0.0);
+        free(s);
+    }
+}
+
 /* tube: the best constant is outside, so that no lambda has it as its answer. */
 static void a_null_model_without_a_loss_has_no_lambda_max(void **state)
 {
@@ -596,6 +611,7 @@ int main(void)
         cmocka_unit_test(scales_do_not_matter),
         cmocka_unit_test(rows_of_weight_0_do_not_exist),
         cmocka_unit_test(nothing_penalised_is_one_solve),
+        cmocka_unit_test(prices_beyond_all_slopes),
         cmocka_unit_test(a_null_model_without_a_loss_has_no_lambda_max),
         cmocka_unit_test(engines_that_cannot_are_refused),
     };
