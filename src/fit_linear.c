@@ -210,10 +210,10 @@ static void take_free(const fen_model *m, const double *beta, int64_t coefs, dou
     const fenp_groups *g = &m->groups;
     const int64_t next = m->copies > 1 ? coefs : m->p;
     memset(out, 0, (size_t)coefs * sizeof *out);
-    for (int64_t k = 0; g->weight && k < g->count; k++) {
-        const int64_t from = g->start ? g->start[k] : k, to = g->start ? g->start[k + 1] : k + 1;
-        for (int64_t i = from; g->weight[k] == 0.0 && i < to; i++)
-            for (int64_t at = g->start ? g->member[i] : i; at < coefs; at += next)
+    for (int64_t k = 0; k < g->count; k++) {
+        if (fenp_group_weight(g, k) != 0.0) continue;
+        for (int64_t i = 0; i < fenp_group_size(g, k); i++)
+            for (int64_t at = fenp_group_member(g, k, i); at < coefs; at += next)
                 out[at] = beta[at];
     }
 }

@@ -21,6 +21,7 @@
 #include "base/registry.h"
 #include "loss/traits.h"
 #include "penalty/traits.h"
+#include "promise/ladder.h"
 #include "solver/least_squares.h"
 #include "solver/products.h"
 #include "story.h"
@@ -29,9 +30,10 @@ enum { PASSES = 3, SLOW = 8 };       /* per lambda; flops of memory in those of 
 enum { MOST_WORKING = 2000 };        /* columns of a working set                                 */
 enum { STEPS = 8, STEP_ROW = 2000 }; /* Newton: per lambda; flops of a row             */
 enum { POINTS = 25, POINT_ROW = 3500, ROUNDS = 4 }; /* interior: per round, of a row, per lambda */
-enum { SPECTRUM = 25 };           /* flops of eigenvectors, in cubes of the side */
-static const double LARGE = 1e9;  /* flops of a lambda that all threads share                 */
-static const double START = 1e-3; /* seconds before and after                                 */
+enum { SCORE = 600, ROW = 150000 }; /* by rows: of a held-out score; of a row otherwise */
+enum { SPECTRUM = 25 };             /* flops of eigenvectors, in cubes of the side */
+static const double LARGE = 1e9;    /* flops of a lambda that all threads share                 */
+static const double START = 1e-3;   /* seconds before and after                                 */
 
 typedef struct outline {
     fenp_design x;         /* sizes; dense is not looked into          */
@@ -122,9 +124,12 @@ static int64_t bytes_by_rows(const outline *s, int64_t targets)
     const fenp_design rows = { .n = s->x.n, .p = s->x.p, .copies = 1, .by_rows = s->x.dense };
     fenp_linear problem = s->problem;
     problem.x = &rows;
-    const int64_t each = fenp_linear_bytes(&problem), fit = s->problem.room / 2 / each;
+    const int64_t folds = s->fits - 1;
+    const int64_t each = fenp_linear_bytes(&problem) +
+                         (folds > 0 ? fenp_ladder_fold_bytes(&rows, folds, s->lambdas) : 0);
+    const int64_t fit = s->problem.room / 2 / each;
     const int64_t threads = omp_get_max_threads(), most = s->fits < threads ? s->fits : threads;
-    const int64_t sums = fenp_products_bytes(s->x.p, targets, s->fits > 1 ? s->fits - 1 : 1);
+    const int64_t sums = fenp_products_bytes(s->x.p, targets, folds > 0 ? folds : 1);
     return sums < 0 ? -1 : sums + each * (fit < 1 ? 1 : fit < most ? fit : most);
 }
 
@@ -165,7 +170,7 @@ static double seconds_of(const outline *s, int64_t targets)
     if (s->qr) return START + 4.0 * n * p * p / rate;
     if (s->by_rows)
         return START + (n * p * p + (double)(s->fits * targets) * SLOW * 2.0 * p * p * p +
-                        2.0 * n * p * (double)(s->lambdas * targets)) /
+                        n * (double)targets * ((double)s->lambdas * (2.0 * p + SCORE) + ROW)) /
                            rate;
     const double each = solving_flops(s), fits = (double)(s->fits * targets);
     const double threads = omp_get_max_threads();

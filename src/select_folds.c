@@ -84,7 +84,8 @@ static fen_status run_in_wave(fenp_lambda_search *s, wave *w, int64_t fold, int 
 enum { TEAM_MOST = 64 };
 static int team_of(const fenp_lambda_search *s)
 {
-    const int64_t each = fenp_linear_bytes(&s->problems[0]);
+    const int64_t each = fenp_linear_bytes(&s->problems[0]) +
+                         fenp_ladder_fold_bytes(s->problems[0].x, s->folds, s->count);
     const int64_t fit = each > 0 ? fenp_memory_limit(s->o) / 2 / each : 1;
     const int threads = omp_in_parallel() ? 1 : omp_get_max_threads();
     const int most = threads < TEAM_MOST ? threads : TEAM_MOST;

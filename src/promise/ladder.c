@@ -165,14 +165,24 @@ static void predict_the_label(held *h)
     for (int64_t k = 0; k < h->count; k++) put(h, k, NULL, h->b);
 }
 
+static int64_t most_waiting(const fenp_design *x, int64_t count)
+{
+    const int64_t each = x->n / ROWS_PER_WAITING, most = each < WAIT_MOST ? each : WAIT_MOST;
+    return x->start || most < 1 ? 1 : most < count ? most : count;
+}
+
+int64_t fenp_ladder_fold_bytes(const fenp_design *x, int64_t folds, int64_t count)
+{
+    const int64_t waiting = most_waiting(x, count) * (x->p + 1 + x->n / folds + 1);
+    return fenp_bytes(x->n + waiting, x->copies, sizeof(double));
+}
+
 static fen_status open_fold(held *h, fen_error *err)
 {
     const fenp_design *x = h->problem->x;
     const fenp_dealt *of = h->fold;
-    const int64_t each = x->n / ROWS_PER_WAITING, most = each < WAIT_MOST ? each : WAIT_MOST;
-    h->most = x->start || most < 1 ? 1 : most < h->count ? most : h->count;
-    const int64_t numbers = x->n + h->most * (x->p + 1 + x->n / of->folds + 1);
-    const int64_t bytes = fenp_bytes(numbers, x->copies, sizeof(double));
+    const int64_t bytes = fenp_ladder_fold_bytes(x, of->folds, h->count);
+    h->most = most_waiting(x, h->count);
     h->w = bytes < 0 ? NULL : fenp_new(bytes, 1);
     h->rows = fenp_new(x->n / of->folds + 1, sizeof *h->rows);
     if (!h->w || !h->rows) return fenp_no_memory(err, bytes, "the folds");

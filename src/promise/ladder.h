@@ -35,6 +35,9 @@ fen_status fenp_ladder_fold(const fenp_linear *problem, const fenp_dealt *fold,
                             double gap, double *losses, double *scores, const fenp_task *task,
                             fen_error *err);
 
+/* Bytes that it takes beside the state of the solver. */
+int64_t    fenp_ladder_fold_bytes(const fenp_design *x, int64_t folds, int64_t count);
+
 /* ---- freedom.c ---- */
 /* Degrees of freedom of a solution, tr((H + lambda D)^-1 H) on its support: H the second
  * derivative of the loss there, D that of the penalty. NAN: no memory. */
