@@ -31,6 +31,19 @@ static inline void assert_near(double a, double b, double tolerance)
     if (!(fabs(a - b) <= tolerance)) fail_msg("%.17g is not %.17g to %g", a, b, tolerance);
 }
 
+/* A host that stops a solver at its report stop of progress (0: never). */
+typedef struct stopper {
+    int stop, calls;
+} stopper;
+
+static inline int stop_there(void *user, const char *stage, double fraction)
+{
+    stopper *s = user;
+    (void)stage;
+    assert_true(0.0 <= fraction && fraction <= 1.0);
+    return ++s->calls == s->stop;
+}
+
 static inline double *random_rows(uint64_t stream, int64_t rows, int64_t p)
 {
     double *x = doubles(rows * p);

@@ -43,7 +43,7 @@ typedef struct run {
     fenp_arena arena;
     void *state;
     double *dual, *scores, weights[P], scale, offset, gap;
-    int stop, calls; /* at which report of progress; 0: never */
+    stopper at;
 } run;
 
 static void run_open(run *r, const fenp_problem *q)
@@ -68,14 +68,6 @@ static void run_close(run *r)
     free(r->scores);
 }
 
-static int count(void *user, const char *stage, double fraction)
-{
-    run *r = user;
-    (void)stage;
-    assert_true(0.0 <= fraction && fraction <= 1.0);
-    return ++r->calls == r->stop;
-}
-
 static fen_status sweep(run *r, const fenp_problem *q)
 {
     fenp_solution out = { .dual = r->dual,
@@ -84,10 +76,10 @@ static fen_status sweep(run *r, const fenp_problem *q)
                           .weights = q->kernel.table->linear ? r->weights : NULL,
                           .scores = r->scores,
                           .gap = &r->gap };
-    const fen_host host = { count, r };
+    const fen_host host = { stop_there, &r->at };
     const fenp_task task = fenp_task_start(&host, 0.0);
     fen_error err;
-    r->calls = 0;
+    r->at.calls = 0;
     return fenp_find_solver("block")->sweep(r->state, q, &out, &task, &err);
 }
 
@@ -266,11 +258,11 @@ static void test_blocks(void **unused)
         const fenp_problem q = problem_of(s, loss, 1e-4, 1 - k);
         run r;
         run_open(&r, &q);
-        r.stop = 2;
+        r.at.stop = 2;
         assert_int_equal(sweep(&r, &q), FEN_STOPPED);
         assert_true(r.gap > GAP);
         assert_feasible(&r, &q);
-        r.stop = 0;
+        r.at.stop = 0;
         solve(&r, &q);
         assert_optimal(&r, &q);
         run_close(&r);
@@ -289,11 +281,11 @@ static void test_stopped(void **unused)
         run r;
         for (int stop = 1; stop < 8; stop++) {
             run_open(&r, &q);
-            r.stop = stop;
+            r.at.stop = stop;
             const fen_status status = sweep(&r, &q);
-            assert_int_equal(status, r.calls == stop ? FEN_STOPPED : FEN_OK);
+            assert_int_equal(status, r.at.calls == stop ? FEN_STOPPED : FEN_OK);
             assert_feasible(&r, &q);
-            r.stop = 0;
+            r.at.stop = 0;
             solve(&r, &q);
             assert_optimal(&r, &q);
             run_close(&r);

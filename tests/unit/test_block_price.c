@@ -28,7 +28,7 @@ typedef struct run {
     fenp_arena arena;
     void *state;
     double *dual, *scores, par, scale, offset, gap;
-    int stop, calls; /* at which report of progress; 0: never */
+    stopper at;
 } run;
 
 static void run_open(run *r, const fenp_sample *s, const fen_loss *loss, double lambda, int bias)
@@ -58,14 +58,6 @@ static void run_close(run *r)
     free(r->scores);
 }
 
-static int count(void *user, const char *stage, double fraction)
-{
-    run *r = user;
-    (void)stage;
-    assert_true(0.0 <= fraction && fraction <= 1.0);
-    return ++r->calls == r->stop;
-}
-
 /* nu 0: with the parameter given */
 static fen_status sweep(run *r, double nu)
 {
@@ -76,10 +68,10 @@ static fen_status sweep(run *r, double nu)
                           .offset = &r->offset,
                           .scores = r->scores,
                           .gap = &r->gap };
-    const fen_host host = { count, r };
+    const fen_host host = { stop_there, &r->at };
     const fenp_task task = fenp_task_start(&host, 0.0);
     fen_error err;
-    r->calls = 0;
+    r->at.calls = 0;
     return nu > 0.0 ? solver->priced(r->state, &r->q, &price, &out, &task, &err)
                     : solver->sweep(r->state, &r->q, &out, &task, &err);
 }
@@ -229,10 +221,10 @@ static void test_blocks(void **unused)
         run r;
         double dual;
         run_open(&r, s, loss_of(k), 1e-4, 1);
-        r.stop = 2;
+        r.at.stop = 2;
         assert_int_equal(sweep(&r, 0.3), FEN_STOPPED);
         assert_true(r.gap > GAP && judged(&r, 0.3, &dual) > dual);
-        r.stop = 0;
+        r.at.stop = 0;
         solve(&r, 0.3);
         assert_optimal(&r, 0.3);
         run_close(&r);
@@ -294,11 +286,11 @@ static void test_stopped(void **unused)
             run r;
             double dual;
             run_open(&r, s, loss_of(k), 1e-5, 1);
-            r.stop = stop;
+            r.at.stop = stop;
             const fen_status status = sweep(&r, 0.4);
-            assert_int_equal(status, r.calls == stop ? FEN_STOPPED : FEN_OK);
+            assert_int_equal(status, r.at.calls == stop ? FEN_STOPPED : FEN_OK);
             assert_true(judged(&r, 0.4, &dual) >= dual);
-            r.stop = 0;
+            r.at.stop = 0;
             if (solve(&r, 0.4)) assert_optimal(&r, 0.4);
             run_close(&r);
         }
