@@ -26,11 +26,14 @@ enum { SOME = 256 };                                    /* rows at a time, where
 enum { MANY_COLUMNS = 1024 };                           /* that dsyrk itself is good for  */
 enum { ENOUGH = 1 << 22 };                              /* products that are worth threads */
 
+/* A power of two, which 2, 4 or 8 threads share evenly. */
 static int64_t parts_of(int64_t n, int64_t p)
 {
     if (p < 1 || p > MANY_COLUMNS || n * p < ENOUGH / p || omp_in_parallel()) return 1;
-    const int64_t parts = n / (PER_COLUMN * p);
-    return parts < PARTS_MIN ? 1 : parts < PARTS_MAX ? parts : PARTS_MAX;
+    const int64_t most = n / (PER_COLUMN * p);
+    int64_t parts = PARTS_MIN;
+    while (parts < PARTS_MAX && 2 * parts <= most) parts *= 2;
+    return most < PARTS_MIN ? 1 : parts;
 }
 
 static void add_up(const fenp_syrk *s, const double *part, int64_t parts)

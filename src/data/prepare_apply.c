@@ -21,6 +21,8 @@
 #include "base/text.h"
 #include "data/prepare_parts.h"
 
+#define INLINE static inline __attribute__((always_inline))
+
 enum { PARALLEL_CELLS = 100000 }; /* below this, starting threads costs more */
 
 /* What becomes of the cells of one column. */
@@ -108,17 +110,35 @@ static verdict put(const rule *r, double cell, double *row)
 }
 
 /* ---- one row ------------------------------------------------------------------------ */
-/* 0: one of them is missing or leaves the range of a double. */
-static int put_stretch(const double *restrict cells, const double *restrict center,
-                       const double *restrict scale, int64_t count, double *restrict x)
+/* 0: one of them is missing or leaves the range of a double. Compiled twice: wide divisions are
+ * four times as fast as narrow ones, and give the same bits. */
+INLINE int put_plain(const double *restrict cells, const double *restrict center,
+                     const double *restrict scale, int64_t count, double *restrict x)
 {
-    int odd = 0;
-#pragma omp simd reduction(| : odd)
+    double odd = 0.0; /* infinity - infinity is a NaN, unlike x - x of numbers */
+#pragma omp simd reduction(+ : odd)
     for (int64_t j = 0; j < count; j++) {
         x[j] = (cells[j] - center[j]) / scale[j];
-        odd |= !(fabs(x[j]) <= DBL_MAX);
+        odd += x[j] - x[j];
     }
-    return !odd;
+    return odd == 0.0;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,prefer-vector-width=512"))) static int
+put_avx512(const double *cells, const double *center, const double *scale, int64_t count, double *x)
+{
+    return put_plain(cells, center, scale, count, x);
+}
+#endif
+
+static int put_stretch(const double *cells, const double *center, const double *scale,
+                       int64_t count, double *x)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) return put_avx512(cells, center, scale, count, x);
+#endif
+    return put_plain(cells, center, scale, count, x);
 }
 
 /* Of an idle column that is missing, a gap. */
