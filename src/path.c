@@ -166,16 +166,15 @@ static const char *score_kind(const fenp_path *h)
     return strcmp(h->o.select, "gcv") == 0 ? "gcv" : "loo";
 }
 
-static json_t *path_json(const fenp_path *h, json_t *points)
+static json_t *head_json(const fenp_path *h)
 {
     const fen_kernel *kernel = h->kernel.table;
-    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:o, s:s?, s:s, s:o, s:O}", "n",
+    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:o, s:s?, s:s, s:o}", "n",
                      (json_int_t)h->sample->n, "d", (json_int_t)h->sample->p, "over", h->o.over,
                      "loss", h->loss->name, "penalty", h->o.penalty, "kernel", kernel->name,
                      "gamma", fenp_json_number(kernel->uses_gamma ? h->kernel.par.gamma : NAN),
                      "score_kind", score_kind(h), "solution",
-                     kernel->linear ? "weights" : "coefficients", "features", names_json(h),
-                     "points", points);
+                     kernel->linear ? "weights" : "coefficients", "features", names_json(h));
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
@@ -205,7 +204,7 @@ static fen_status path_of_sample(fenp_path *h, char **json, const fenp_task *tas
         status = fenp_path_descend(h, points, &rest, err);
     else
         status = fenp_path_spectral(h, points, &rest, err);
-    if (status == FEN_OK) status = fenp_json_text(path_json(h, points), json, err);
+    if (status == FEN_OK) return fenp_json_text_with(head_json(h), "points", points, json, err);
     json_decref(points);
     return status;
 }

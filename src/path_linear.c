@@ -370,24 +370,28 @@ static fen_status run_problems(trace *r, const fenp_task *task, fen_error *err)
     return status;
 }
 
-static json_t *path_json(const trace *r)
+static json_t *points_json(const trace *r)
 {
-    const fen_options *o = &r->settled->o;
-    const int scored = r->chosen.selection.count > 0;
     json_t *all = json_array();
     for (int64_t t = 0; t < r->sample->targets; t++)
         if (json_array_extend(all, r->points[t])) {
             json_decref(all);
             return NULL;
         }
-    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:s, s:o, s:s?, s:s, s:O, s:O, s:o}", "n",
+    return all;
+}
+
+static json_t *head_json(const trace *r)
+{
+    const fen_options *o = &r->settled->o;
+    const int scored = r->chosen.selection.count > 0;
+    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:s, s:o, s:s?, s:s, s:O, s:O}", "n",
                      (json_int_t)r->sample->n, "d", (json_int_t)r->sample->p, "over", "lambda",
                      "loss", o->loss, "kernel", o->kernel, "gamma",
                      fenp_json_number(is_linear(r) ? NAN : r->setup->kernel.par.gamma), "penalty",
                      o->penalty, "selected", fenp_json_number(scored ? r->chosen.lambda : NAN),
                      "score_kind", scored ? o->select : NULL, "solution",
-                     r->exact ? "breakpoints" : "grid", "features", r->names, "scales", r->scales,
-                     "points", all);
+                     r->exact ? "breakpoints" : "grid", "features", r->names, "scales", r->scales);
 }
 
 static int name_targets(trace *r)
@@ -453,7 +457,8 @@ static fen_status run(trace *r, int scored, char **json, const fenp_task *task, 
         status = fenp_list_lambdas_linear(r->setup->problem, r->setup->count, r->sample, o,
                                           r->lambdas, r->exact ? NULL : &r->begun, &rest, err);
     if (status == FEN_OK) status = run_problems(r, &rest, err);
-    if (status == FEN_OK) status = fenp_json_text(path_json(r), json, err);
+    if (status == FEN_OK)
+        status = fenp_json_text_with(head_json(r), "points", points_json(r), json, err);
     return status;
 }
 

@@ -133,3 +133,48 @@ fen_status fenp_json_text(json_t *value, char **out, fen_error *err)
     free(t.at);
     return fenp_no_memory(err, (int64_t)t.length, "a JSON text");
 }
+
+/* ---- a long list, by threads --------------------------------------------------------- */
+
+enum { FEW = 16 }; /* items that are not worth threads */
+
+/* Released by one thread, later: two would wait for each other in free(). */
+static int write_items(const json_t *list, text *part, int64_t count)
+{
+    int failed = 0;
+#pragma omp parallel for schedule(dynamic, 1) reduction(| : failed) if (count > FEW)
+    for (int64_t i = 0; i < count; i++)
+        failed |= json_dump_callback(json_array_get(list, (size_t)i), append, &part[i], FORMAT) |
+                  part[i].failed;
+    return failed;
+}
+
+/* all, but for the bracket that closes it, then the parts. */
+static int join(text *all, const char *key, const text *part, int64_t count)
+{
+    all->length--;
+    int failed = append(", \"", 3, all) | append(key, strlen(key), all) | append("\": [", 4, all);
+    for (int64_t i = 0; i < count && !failed; i++)
+        failed = (i > 0 && append(", ", 2, all)) || append(part[i].at, part[i].length, all);
+    return failed | append("]}", 2, all);
+}
+
+fen_status fenp_json_text_with(json_t *head, const char *key, json_t *list, char **out,
+                               fen_error *err)
+{
+    const int64_t count = (int64_t)json_array_size(list);
+    text *part = fenp_new_zeroed(count + 1, sizeof *part), all = { 0 };
+    int failed = !head || !list || !part || write_items(list, part, count);
+    if (!failed) failed = json_dump_callback(head, append, &all, FORMAT) || all.failed;
+    if (!failed) failed = join(&all, key, part, count);
+    json_decref(head);
+    json_decref(list);
+    for (int64_t i = 0; part && i < count; i++) free(part[i].at);
+    free(part);
+    if (!failed) {
+        *out = all.at;
+        return FEN_OK;
+    }
+    free(all.at);
+    return fenp_no_memory(err, (int64_t)all.length, "a JSON text");
+}

@@ -18,4 +18,8 @@ json_t *fenp_json_strings(char *const *text, int64_t count);
 fen_status fenp_json_parse(const char *text, int64_t length, json_t **out, fen_error *err);
 /* Takes the reference; text is released with fen_text_free. NULL value: FEN_MEMORY. */
 fen_status fenp_json_text(json_t *value, char **text, fen_error *err);
+/* The same of head, an object that is not empty, with a list as its last member: items by threads.
+ * Takes both references. */
+fen_status fenp_json_text_with(json_t *head, const char *key, json_t *list, char **text,
+                               fen_error *err);
 #endif

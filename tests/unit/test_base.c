@@ -270,6 +270,29 @@ static void strings_become_utf8(void **state)
     }
 }
 
+/* Whether threads write the items or one Jansson does: the same bytes, and no reference is left. */
+static void a_list_by_threads_is_the_same_text(void **state)
+{
+    (void)state;
+    for (int count = 0; count <= 60; count += count < 3 ? 1 : 19) {
+        json_t *head = json_pack("{s:s, s:i}", "a", "\"}", "b", 1), *list = json_array();
+        for (int i = 0; i < count; i++)
+            json_array_append_new(list, json_pack("{s:f, s:[i, n]}", "x", i / 7.0, "y", i));
+        json_t *whole = json_copy(head);
+        json_object_set(whole, "list", list);
+        char *parts = NULL, *text = NULL;
+        assert_int_equal(fenp_json_text_with(head, "list", list, &parts, NULL), FEN_OK);
+        assert_int_equal(json_object_get(whole, "list")->refcount, 1);
+        assert_int_equal(fenp_json_text(whole, &text, NULL), FEN_OK);
+        assert_string_equal(parts, text);
+        free(parts), free(text);
+    }
+    char *none = NULL;
+    assert_int_equal(fenp_json_text_with(NULL, "list", json_array(), &none, NULL), FEN_MEMORY);
+    assert_int_equal(fenp_json_text_with(json_object(), "list", NULL, &none, NULL), FEN_MEMORY);
+    assert_null(none);
+}
+
 static void what_is_not_json_is_said_to_be_none(void **state)
 {
     (void)state;
@@ -357,6 +380,7 @@ int main(void)
         cmocka_unit_test(threads_are_set_and_restored),
         cmocka_unit_test(numbers_have_17_digits_and_nothing_infinite),
         cmocka_unit_test(strings_become_utf8),
+        cmocka_unit_test(a_list_by_threads_is_the_same_text),
         cmocka_unit_test(what_is_not_json_is_said_to_be_none),
         cmocka_unit_test(json_does_not_follow_the_locale),
         cmocka_unit_test(lists_end_and_explain),
