@@ -38,7 +38,7 @@ typedef struct state {
     double kept_t[KEPT], *kept_v;
     /* what a point of the curve is computed for */
     const fenp_problem *problem;
-    const fenp_task *task;
+    fenp_task task;
     int64_t target;
 } state;
 
@@ -145,7 +145,7 @@ static fen_status solve_at(state *s, double c, double *v, double *kv, fen_error 
     double *residual = s->kc;
     memset(v, 0, (size_t)m * sizeof(double));
     memset(kv, 0, (size_t)m * sizeof(double));
-    fen_status status = factor(s, c, s->task, err);
+    fen_status status = factor(s, c, &s->task, err);
     for (int step = 0; status == FEN_OK && step < 2; step++) {
         for (int64_t i = 0; i < m; i++) residual[i] = y[i] - kv[i] - c * v[i];
         status = fenp_cholesky_solve(m, s->a, s->fold.n, residual, 1, err);
@@ -240,7 +240,7 @@ static fen_status refine(state *s, int64_t from, int64_t to, fen_error *err)
     const int64_t n = sample->n, m = s->fold.m;
     const double shift = s->roots[from].c;
     if (isinf(shift)) return FEN_OK;
-    const fen_status ready = factor(s, shift, s->task, err);
+    const fen_status ready = factor(s, shift, &s->task, err);
     if (ready != FEN_OK) return ready;
     for (int64_t t = from; t < to; t++) {
         double *residual = s->c + t * n, *down = s->step + t * m;
@@ -261,8 +261,7 @@ static fen_status sweep(void *work, const fenp_problem *problem, fenp_solution *
     const int64_t n = s->fold.n, m = s->fold.m, k = problem->sample->targets;
     const int together = problem->power == 2.0;
     fen_status status = FEN_OK;
-    const fenp_task still = fenp_task_part(task, "searching the power's root", 1.0, 1.0);
-    s->task = &still;
+    s->task = fenp_task_part(task, "searching the power's root", 1.0, 1.0);
     if (!s->started) status = find_roots(s, out, err);
     for (int64_t t = 0; status == FEN_OK && t < k; t += together ? k : 1)
         status = refine(s, t, together ? k : t + 1, err);
