@@ -15,6 +15,7 @@
 #include "base/registry.h"
 #include "base/threads.h"
 #include "fit_rounds.h"
+#include "loss/traits.h"
 #include "model/ready.h"
 #include "promise/calibrate.h"
 #include "story_lp.h"
@@ -155,7 +156,7 @@ static fen_status judge_classes(fen_model *m, const fenp_sample *sample, const f
 {
     const int over = fenp_was_ended(m);
     fen_status status = FEN_OK;
-    if (o->probability && !over && strcmp(m->loss->name, "logistic") != 0) {
+    if (o->probability && !over && !fenp_tells_odds(m->loss)) {
         m->seed = o->seed;
         status = fenp_sigmoids(m, sample, plan->solver, m->output, task, err);
     }

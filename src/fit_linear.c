@@ -222,8 +222,8 @@ static void take_free(const fen_model *m, const double *beta, int64_t coefs, dou
 static fen_status note_scores(const drive *d, fen_error *err)
 {
     fen_model *m = d->m;
-    const int tube = strcmp(m->loss->name, "tube") == 0;
-    const int separable = m->weights && strcmp(m->loss->name, "logistic") == 0;
+    const int tube = fenp_is_tube(m->loss);
+    const int separable = m->weights && fenp_tells_odds(m->loss);
     fenp_design one = d->setup->x;
     const int64_t coefs = m->targets * one.p, rows = m->targets * m->n;
     if (!tube && !separable) return FEN_OK;

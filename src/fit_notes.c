@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "loss/traits.h"
 #include "penalty/traits.h"
 #include "story_lp.h"
 
@@ -203,7 +204,7 @@ static void note_gamma(fen_model *m, const fenp_sample *sample)
 void fenp_note_scores(fen_model *m, const fenp_sample *sample, const double *scores)
 {
     if (fenp_model_is_lp(m) && m->kernel.table->uses_gamma) note_gamma(m, sample);
-    if (strcmp(m->loss->name, "logistic") == 0 && fenp_model_on_coefficients(m))
+    if (fenp_tells_odds(m->loss) && fenp_model_on_coefficients(m))
         note_separated(m, sample, scores);
-    if (strcmp(m->loss->name, "tube") == 0) note_tube(m, sample, scores);
+    if (fenp_is_tube(m->loss)) note_tube(m, sample, scores);
 }

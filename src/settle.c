@@ -63,8 +63,8 @@ static fen_status check_classes(const fen_options *o, const fenp_prep *prep, con
  * below it the solution is nearly the same everywhere. */
 static fen_status check_tube(const fen_options *o, const fen_loss *loss, fen_error *err)
 {
-    if (strcmp(loss->name, "tube") != 0 || !fenp_on_coefficients(o) ||
-        o->lambda.choice != FEN_AUTO || strcmp(o->penalty, "none") == 0)
+    if (!fenp_is_tube(loss) || !fenp_on_coefficients(o) || o->lambda.choice != FEN_AUTO ||
+        strcmp(o->penalty, "none") == 0)
         return FEN_OK;
     return fenp_fail(err, FEN_BAD_CALL,
                      "--loss tube with --penalty %.64s leaves no lambda to choose: the solution "
@@ -172,7 +172,7 @@ static double unit_of_lambda(const fen_options *o, const fen_loss *loss, double 
     if (fenp_parse_penalty(o->penalty, &choice, NULL) != FEN_OK) return 0.0;
     const char *penalty = choice.penalty->name;
     const int whole = choice.penalty->parts == FEN_WHOLE, l1 = strcmp(penalty, "l1") == 0;
-    const int square = fenp_is_square(loss), logistic = strcmp(loss->name, "logistic") == 0;
+    const int square = fenp_is_square(loss), logistic = fenp_tells_odds(loss);
     const int net = l1 || strcmp(penalty, "elastic") == 0;
     if (strcmp(o->as, "libsvm") == 0) return whole && has_c(loss) ? 0.5 / weight_sum : 0.0;
     if (strcmp(o->as, "glmnet") == 0) return l1 && square ? 2.0 : net && logistic ? 1.0 : 0.0;
@@ -189,7 +189,7 @@ static const char *what_is_ours(const fen_options *o, const fen_loss *loss)
     const char *penalty = choice.penalty->name;
     const int net = strcmp(penalty, "l1") == 0 || strcmp(penalty, "elastic") == 0;
     if (choice.penalty->parts == FEN_WHOLE) return has_c(loss) ? ", or C with --as libsvm" : "";
-    if (net && strcmp(loss->name, "logistic") == 0) return ", which is 1/(n C)";
+    if (net && fenp_tells_odds(loss)) return ", which is 1/(n C)";
     return fenp_is_square(loss) && strcmp(o->penalty, "group:targets") == 0 ? ", which is 2 alpha"
                                                                             : "";
 }

@@ -21,6 +21,7 @@
 #include "base/registry.h"
 #include "base/text.h"
 #include "certify.h"
+#include "loss/traits.h"
 #include "model/lp.h"
 #include "model/ready.h"
 #include "solver/lp.h"
@@ -69,7 +70,7 @@ fen_status fenp_settle_lp(fen_options *o, const fen_loss *loss, fen_error *err)
 {
     const double p = fenp_exponent_of(o);
     if (!(p > 0.0)) return FEN_OK;
-    if (strcmp(loss->name, "tube") == 0)
+    if (fenp_is_tube(loss))
         return fenp_fail(err, FEN_BAD_CALL,
                          "--loss tube does not go with --penalty %.64s; use --loss eps",
                          o->penalty);

@@ -178,7 +178,7 @@ static fen_status check_counts(const fenp_size *size, fen_error *err)
 static void list_points(const fen_options *o, const fen_kernel *kernel, const fen_loss *loss,
                         int searching, fenp_strategy *s)
 {
-    const int only_a_unit = strcmp(loss->name, "tube") == 0 || (o->nu > 0 && loss->price < 0);
+    const int only_a_unit = fenp_is_tube(loss) || (o->nu > 0 && loss->price < 0);
     const int gammas = s->refits ? REFIT_GAMMAS : AUTO_GAMMAS;
     const int many = searching && !is_one_class(o) && kernel->basis != FEN_TENSOR;
     s->gammas = kernel->uses_gamma ? points(&o->gamma, many ? gammas : 1) : 1;

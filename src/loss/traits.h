@@ -11,6 +11,15 @@ static inline int fenp_is_square(const fen_loss *loss)
     return strcmp(loss->name, "square") == 0;
 }
 
+/* Scores are the logarithms of odds. */
+static inline int fenp_tells_odds(const fen_loss *loss)
+{
+    return strcmp(loss->name, "logistic") == 0;
+}
+
+/* 0 within a width, infinite outside: a condition. */
+static inline int fenp_is_tube(const fen_loss *loss) { return strcmp(loss->name, "tube") == 0; }
+
 /* The loss at y and t, both less shift. One that is infinite there (tube) is forgiven
  * 1e-9 (par + |y|): rounding and tolerance would make every objective infinite otherwise. */
 static inline double fenp_forgiving_loss(const fen_loss *loss, double y, double t, double shift,

@@ -222,7 +222,7 @@ static int are_distinct(char **names, int64_t count)
 static int are_sigmoids(const fen_model *m)
 {
     const int given = fenp_has_sigmoid(&m->output[0]);
-    const int allowed = m->prep->class_count > 0 && strcmp(m->loss->name, "logistic") != 0;
+    const int allowed = m->prep->class_count > 0 && !fenp_tells_odds(m->loss);
     for (int64_t t = 0; t < m->targets; t++)
         if (fenp_has_sigmoid(&m->output[t]) != given || m->output[t].sigmoid[0] > 0.0) return 0;
     return allowed || !given;

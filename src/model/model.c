@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/registry.h"
 #include "base/text.h"
+#include "loss/traits.h"
 #include "model/ready.h"
 #include "solver/solver.h"
 
@@ -200,7 +201,7 @@ const char *fen_model_class(const fen_model *model, int64_t k)
 /* By what the logistic loss means, or by sigmoids. */
 int fen_model_has_probabilities(const fen_model *model)
 {
-    int given = strcmp(model->loss->name, "logistic") == 0;
+    int given = fenp_tells_odds(model->loss);
     for (int64_t t = 0; t < model->targets && !given; t++)
         given = fenp_has_sigmoid(&model->output[t]);
     return given && model->prep->class_count > 0;

@@ -15,6 +15,7 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "loss/traits.h"
 #include "promise/laws.h"
 #include "promise/platt.h"
 
@@ -44,7 +45,7 @@ fenp_classifier fenp_classifier_of(const fenp_output *outputs, int64_t count, co
         if (outputs[t].plus > last) last = outputs[t].plus;
         if (outputs[t].minus > last) last = outputs[t].minus;
     }
-    return (fenp_classifier){ outputs, count, last + 1, strcmp(loss->name, "logistic") == 0 };
+    return (fenp_classifier){ outputs, count, last + 1, fenp_tells_odds(loss) };
 }
 
 int fenp_has_laws(const fenp_classifier *by)

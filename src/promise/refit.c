@@ -20,6 +20,7 @@
  * classes of a fold cannot pay is lowered.
  * Accuracy: relative gaps of 1e-4 (folds) and 1e-6 (leave-one-out) unless others are asked for.
  * Cost: K count solves, or count times the number of support rows. */
+#include "loss/traits.h"
 #include "promise/refit.h"
 
 #include <math.h>
@@ -197,7 +198,7 @@ static fen_status solve_next(work *s, int64_t t, int64_t setting, const fenp_tas
 
 const fen_loss *fenp_judge(const fen_loss *loss)
 {
-    return strcmp(loss->name, "tube") == 0 ? fenp_find_loss("eps") : loss;
+    return fenp_is_tube(loss) ? fenp_find_loss("eps") : loss;
 }
 
 static double held_out_loss(const work *s, double y, double t)

@@ -9,6 +9,7 @@
  * Doubt. om of a low rank is too small by about what its last columns have in it. A gap goes with
  * the square of an error in om where the loss is smooth, else with the error itself.
  * Cost. A hundred passes over the rows at the start, one or two for a gap. */
+#include "loss/traits.h"
 #include "solver/lp.h"
 
 #include <float.h>
@@ -37,7 +38,7 @@ static fenp_form_size form_size(const fenp_size *size)
 int fenp_lp_accepts(const fen_loss *loss, const fen_kernel *kernel, const fenp_size *size)
 {
     (void)kernel;
-    return fenp_is_lp(&size->kernel) && strcmp(loss->name, "tube") != 0;
+    return fenp_is_lp(&size->kernel) && !fenp_is_tube(loss);
 }
 
 static int64_t vector_bytes(int64_t n) { return (VECTORS + 1) * fenp_arena_bytes(n); }
