@@ -5,7 +5,8 @@
  *   of the contents are kept for a look before they are handed out.
  * Special cases: "-" is the standard input; a gzip stream that ends early, or whose check
  *   sum is wrong, is an error and not the end of the file.
- * Cost: plain files are read straight into the caller's buffer.
+ * Cost: plain files are read straight into the caller's buffer, large pieces by all threads:
+ *   to copy what the system has in memory takes one of them twice as long.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 #include "base/error.h"
 #include "data/bytes.h"
 
-enum { HEAD = 1 << 16, PACKED = 1 << 18 };
+enum { HEAD = 1 << 16, PACKED = 1 << 18, SHARE = 1 << 18 }; /* SHARE: for one thread */
 
 struct fen_bytes {
     char *name;
@@ -36,6 +37,29 @@ struct fen_bytes {
 
 /* ---- raw bytes --------------------------------------------------------------------- */
 
+/* Of a regular file: the bytes that are there without a hole, 0 if read() has to say why none are. */
+static ssize_t read_by_threads(int fd, char *out, int64_t size)
+{
+    const off_t from = lseek(fd, 0, SEEK_CUR);
+    int64_t end = size;
+    if (from < 0) return 0;
+#pragma omp parallel for schedule(static) reduction(min : end)
+    for (int64_t at = 0; at < size; at += SHARE) {
+        const int64_t want = size - at < SHARE ? size - at : SHARE;
+        const ssize_t got = pread(fd, out + at, (size_t)want, from + at);
+        if (got < want && at + (got > 0 ? got : 0) < end) end = at + (got > 0 ? got : 0);
+    }
+    return end > 0 && lseek(fd, from + end, SEEK_SET) >= 0 ? (ssize_t)end : 0;
+}
+
+static ssize_t read_patiently(int fd, void *out, int64_t size)
+{
+    ssize_t n;
+    do n = read(fd, out, (size_t)size);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
 static fen_status raw_read(fen_bytes *in, void *out, int64_t size, int64_t *got, fen_error *err)
 {
     ssize_t n = 0;
@@ -44,8 +68,8 @@ static fen_status raw_read(fen_bytes *in, void *out, int64_t size, int64_t *got,
         n = (ssize_t)(size < left ? size : left);
         if (n > 0) memcpy(out, in->memory + in->taken, (size_t)n);
     } else {
-        do n = read(in->fd, out, (size_t)size);
-        while (n < 0 && errno == EINTR);
+        if (in->size > 0 && size >= 2 * SHARE) n = read_by_threads(in->fd, out, size);
+        if (n == 0) n = read_patiently(in->fd, out, size);
         if (n < 0)
             return fenp_fail(err, FEN_IO, "%s cannot be read: %s", in->name, strerror(errno));
     }

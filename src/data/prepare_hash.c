@@ -87,12 +87,36 @@ static uint64_t add_cell(const item *it, double cell)
 }
 
 /* ---- rows ------------------------------------------------------------------------------ */
+/* Compiled twice: with wide products of 64 bits it takes a third of the time. */
+static inline __attribute__((always_inline)) uint64_t numbers_of(const recipe *r,
+                                                                 const double *cells)
+{
+    const int64_t *column = r->column;
+    const uint64_t *key = r->key;
+    uint64_t sum = 0;
+    for (int64_t k = 0; k < r->numbers; k++) sum += mix(number_bits(cells[column[k]]), key[k]);
+    return sum - r->zeros;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) static uint64_t
+numbers_avx512(const recipe *r, const double *cells)
+{
+    return numbers_of(r, cells);
+}
+#endif
+
+static uint64_t add_numbers(const recipe *r, const double *cells)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512dq")) return numbers_avx512(r, cells);
+#endif
+    return numbers_of(r, cells);
+}
+
 static uint64_t dense_row(const recipe *r, const double *cells)
 {
-    uint64_t sum = 0;
-    for (int64_t k = 0; k < r->numbers; k++)
-        sum += mix(number_bits(cells[r->column[k]]), r->key[k]);
-    sum -= r->zeros;
+    uint64_t sum = add_numbers(r, cells);
     for (int64_t k = 0; k < r->others; k++) {
         const item *it = &r->input[r->texts[k]];
         sum += add_cell(it, cells[it->column]);

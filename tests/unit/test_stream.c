@@ -161,6 +161,30 @@ static void test_gzip(void **state)
     free(text);
 }
 
+/* Reads of any size, which threads share or not, give the bytes in their order, up to the end. */
+static void test_large(void **state)
+{
+    (void)state;
+    const int64_t size = 3 * 1000 * 1000 + 1, asked[] = { 4000000, 1 << 20, 524288, 700001, 9999 };
+    unsigned char *all = malloc((size_t)size), *got = malloc(4000000);
+    for (int64_t i = 0; i < size; i++) all[i] = (unsigned char)(i * 2654435761u >> 13);
+    const char *path = put("large", all, (size_t)size);
+    for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
+        fen_bytes *in = NULL;
+        int64_t have = 0, some = 1;
+        assert_int_equal(fenp_bytes_open(path, &in, NULL), FEN_OK);
+        for (; some > 0; have += some) {
+            assert_int_equal(fenp_bytes_read(in, (char *)got, asked[k], &some, NULL), FEN_OK);
+            assert_in_range(have + some, have, size);
+            assert_memory_equal(got, all + have, (size_t)some);
+        }
+        assert_int_equal(have, size);
+        assert_float_equal(fenp_bytes_fraction(in), 1.0, 0.0);
+        fenp_bytes_close(in);
+    }
+    free(all), free(got);
+}
+
 static void test_unreadable(void **state)
 {
     (void)state;
@@ -427,11 +451,12 @@ static void test_convert_widens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gzip),         cmocka_unit_test(test_unreadable),
-        cmocka_unit_test(test_progress),     cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_sink),         cmocka_unit_test(test_sink_links),
-        cmocka_unit_test(test_sink_refused), cmocka_unit_test(test_write),
-        cmocka_unit_test(test_convert),      cmocka_unit_test(test_convert_widens),
+        cmocka_unit_test(test_large),          cmocka_unit_test(test_gzip),
+        cmocka_unit_test(test_unreadable),     cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_formats),        cmocka_unit_test(test_sink),
+        cmocka_unit_test(test_sink_links),     cmocka_unit_test(test_sink_refused),
+        cmocka_unit_test(test_write),          cmocka_unit_test(test_convert),
+        cmocka_unit_test(test_convert_widens),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
