@@ -49,14 +49,21 @@
 #include "solver/interior_parts.h"
 
 enum { ITERATIONS = 100, PATIENCE = 20, SHORT_PATIENCE = 5, PASSES = 6, CORRECTIONS = 3 };
-enum { FEW = 64 }; /* free columns; and rows x columns worth one thread, in FENP_FEW_ROWS */
+enum { FEW = 64 };   /* free columns; and rows x columns worth one thread, in FENP_FEW_ROWS */
+enum { SPARSE = 2 }; /* a product by columns is worth it with fewer than one in so many */
 static const double TO_THE_BOUNDARY = 0.995, EASE = 1e-13, ABOVE = 1e6;
 
 /* ---- matrices ---------------------------------------------------------------------------- */
 
+/* Of v with few numbers other than 0 the columns of those alone */
 void fenp_inside_times(const fenp_inside *s, const double *v, double *out)
 {
+    int64_t used = 0;
+    for (int64_t j = 0; j < s->k; j++) used += v[j] != 0.0;
     memset(out, 0, (size_t)s->n * sizeof(double)); /* without columns BLAS writes nothing */
+    for (int64_t j = 0; used < s->k / SPARSE && j < s->k; j++)
+        if (v[j] != 0.0) cblas_daxpy((int)s->n, v[j], s->design + j * s->n, 1, out, 1);
+    if (used < s->k / SPARSE) return;
     cblas_dgemv(CblasColMajor, CblasNoTrans, (int)s->n, (int)s->k, 1.0, s->design, (int)s->n, v, 1,
                 0.0, out, 1);
 }
@@ -79,7 +86,7 @@ static void multiply(fenp_inside *s, const double *weight, const int64_t *list, 
             for (int64_t i = 0; i < rows; i++) z[i] = s->root[i] * x[i];
         }
         cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)count, (int)rows, 1.0, s->block,
-                    (int)rows, at > 0 ? 1.0 : 0.0, s->gram, (int)s->k);
+                    (int)rows, at > 0 ? 1.0 : 0.0, s->gram, (int)s->side);
     }
 }
 
@@ -92,13 +99,13 @@ fen_status fenp_inside_factor(fenp_inside *s, const double *weight, const int64_
          more = fmax(100.0 * more, 1e-15)) {
         multiply(s, weight, list, count);
         for (int64_t j = 0; !list && j < count; j++)
-            s->gram[j + j * s->k] += s->stiff[j] + s->q->d[j];
+            s->gram[j + j * s->side] += s->stiff[j] + s->q->d[j];
         if (!list && s->scaled) fenp_cones_add(s);
         for (int64_t j = 0; j < count; j++) {
-            double *pivot = s->gram + j + j * s->k;
+            double *pivot = s->gram + j + j * s->side;
             *pivot = *pivot > 0.0 ? *pivot * (1.0 + more) : 1.0;
         }
-        status = fenp_cholesky(count, s->gram, s->k, &rank, task, err);
+        status = fenp_cholesky(count, s->gram, s->side, &rank, task, err);
     }
     s->factored = status == FEN_OK && rank >= count;
     return status;
@@ -143,13 +150,18 @@ static void offer_u(fenp_inside *s)
     memcpy(s->best_u, s->trial, (size_t)s->n * sizeof(double));
 }
 
+void fenp_inside_offer(fenp_inside *s)
+{
+    offer_beta(s, s->beta);
+    offer_u(s);
+}
+
 /* beta = 0, u = 0 and the guess */
 static void offer_simple(fenp_inside *s, const double *guess)
 {
     s->best_primal = INFINITY;
     s->best_dual = -INFINITY;
-    offer_beta(s, s->beta);
-    offer_u(s);
+    fenp_inside_offer(s);
     memcpy(s->beta, guess, (size_t)s->k * sizeof(double));
     fenp_free_enter(s, s->beta);
     for (int64_t g = 0; g < s->q->groups; g++)
@@ -267,7 +279,7 @@ static fen_status solve(fenp_inside *s, int passes, fen_error *err)
         if (little && pass > 0) break;
         if (!(size < 0.5 * before)) break; /* as far as this factor goes */
         before = pass > 0 ? size : INFINITY;
-        status = fenp_cholesky_solve(s->k, s->gram, s->k, s->right, 1, err);
+        status = fenp_cholesky_solve(s->k, s->gram, s->side, s->right, 1, err);
         fenp_inside_times(s, s->right, s->row);
         for (int64_t t = 0; t < s->terms; t++) {
             const double rest = s->rho[t] - s->fit[t % s->n] - s->steep[t] * s->du[t];
@@ -436,13 +448,15 @@ fen_status fenp_interior_solve(const fenp_interior *q, double goal, double *beta
                                double *gap, const fenp_task *task, fen_error *err)
 {
     fenp_inside s = { .q = q };
-    fenp_arena arena = { 0 };
+    fenp_arena arena = { 0 }, matrices = { 0 };
     fen_status status = fenp_inside_open(&s, &arena, err);
     if (status != FEN_OK) return status;
     const int narrowed = fenp_threads_narrow(q->n * q->k / FEW);
     offer_simple(&s, beta);
-    if (!(fenp_inside_gap(&s) <= goal)) {
-        status = fenp_inside_start(&s, goal, task, err);
+    if (!(fenp_inside_gap(&s) <= goal)) status = fenp_inside_walk(&s, goal, task, err);
+    if (status == FEN_OK && !(fenp_inside_gap(&s) <= goal)) {
+        status = fenp_inside_widen(&s, &matrices, err);
+        if (status == FEN_OK) status = fenp_inside_start(&s, goal, task, err);
         if (status == FEN_OK) status = run(&s, goal, task, err);
         fenp_inside_zeros(&s, goal);
         if (!s.proved && !(fenp_inside_gap(&s) <= goal)) cut(&s, s.best_u); /* more than 0 */
@@ -453,6 +467,6 @@ fen_status fenp_interior_solve(const fenp_interior *q, double goal, double *beta
     memcpy(u, s.best_u, (size_t)q->n * sizeof(double));
     *gap = fenp_inside_gap(&s);
     fenp_threads_widen(narrowed);
-    fenp_arena_close(&arena);
+    fenp_arena_close(&arena), fenp_arena_close(&matrices);
     return status;
 }

@@ -93,7 +93,7 @@ void fenp_cones_add(fenp_inside *s)
         const double f = flattening(s, g), *w1 = s->w1;
         for (int64_t j = s->q->start[g]; j < s->q->start[g + 1]; j++)
             for (int64_t i = j; i < s->q->start[g + 1]; i++)
-                s->gram[i + j * s->k] += ((i == j) - f * w1[i] * w1[j]) / s->eta2[g];
+                s->gram[i + j * s->side] += ((i == j) - f * w1[i] * w1[j]) / s->eta2[g];
     }
 }
 

@@ -49,6 +49,7 @@ typedef struct fenp_inside {
     int    factored;
     const double *design;        /* x, or copy: x with the basis for the free columns     */
     double *copy, *basis, *triangle;
+    int64_t side;                /* columns that gram has room for: free ones, or all     */
     double *gram, *block, *root; /* root: of the weights of a block                       */
     double *fit, *row, *trial;   /* n: X beta, ..., u in the feasible set                 */
     double *gradient;            /* k: X'trial                                            */
@@ -85,6 +86,14 @@ void   fenp_inside_gather(const fenp_inside *s, const double *term, double *out)
 fen_status fenp_inside_factor(fenp_inside *s, const double *weight, const int64_t *list,
                               int64_t count, const fenp_task *task, fen_error *err);
 
+/* beta and u as they stand are kept if they are better than the best so far */
+void   fenp_inside_offer(fenp_inside *s);
+
+/* ---- interior_walk.c ------------------------------------------------------------------ */
+/* Offers the answer of a linear program from beta on; does nothing if it is none. The gap says
+ * whether that was found. */
+fen_status fenp_inside_walk(fenp_inside *s, double goal, const fenp_task *task, fen_error *err);
+
 /* ---- interior_free.c ------------------------------------------------------------------ */
 /* 1: u must be orthogonal to column j of group g; 2: only not in favour of it; 0: neither */
 int    fenp_free_kind(const fenp_inside *s, int64_t g, int64_t j);
@@ -95,6 +104,8 @@ void   fenp_free_leave(fenp_inside *s, double *beta);
 /* ---- interior_start.c ---------------------------------------------------------------- */
 /* Arrays in arena, rows as terms; q is set. */
 fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err);
+/* Room for the Gram matrix of all columns, which the first point needs. */
+fen_status fenp_inside_widen(fenp_inside *s, fenp_arena *arena, fen_error *err);
 /* The first point. */
 fen_status fenp_inside_start(fenp_inside *s, double goal, const fenp_task *task, fen_error *err);
 

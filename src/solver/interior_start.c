@@ -35,7 +35,7 @@ static fen_status take(fenp_arena *arena, const array *parts, size_t count, fen_
 static fen_status lay_out(fenp_inside *s, fenp_arena *arena, fen_error *err)
 {
     const int64_t n = s->n, k = s->k, t = s->terms, p = s->pairs, g = s->q->groups;
-    const int64_t rows = n < FENP_INSIDE_BLOCK ? n : FENP_INSIDE_BLOCK;
+    const int64_t rows = n < FENP_INSIDE_BLOCK ? n : FENP_INSIDE_BLOCK, side = s->side;
     const int64_t f = s->equalities > 1 ? s->equalities : 0;
     const array parts[] = {
         /* clang-format off */
@@ -49,7 +49,7 @@ static fen_status lay_out(fenp_inside *s, fenp_arena *arena, fen_error *err)
         { &s->tau, g }, { &s->dtau, g }, { &s->w0, g }, { &s->eta2, g }, { &s->lambda0, g },
         { &s->q0, g },
         { &s->w1, k }, { &s->lambda1, k }, { &s->q1, k }, { &s->work1, k }, { &s->work2, k },
-        { &s->gram, k * k }, { &s->block, rows * k }, { &s->root, rows },
+        { &s->gram, side * side }, { &s->block, rows * side }, { &s->root, rows },
         { &s->copy, f > 0 ? n * k : 0 }, { &s->basis, n * f }, { &s->triangle, f * f },
         { &s->fit, n }, { &s->row, n }, { &s->trial, n }, { &s->best_u, n },
         { (double **)&s->free, k }, { (double **)&s->list, k },
@@ -104,13 +104,8 @@ static void read_rows(fenp_inside *s)
 static void read_columns(fenp_inside *s)
 {
     const fenp_interior *q = s->q;
-    for (int64_t j = 0; j < s->k; j++) {
-        const double *x = s->design + j * s->n;
-        double sum = 0.0;
-        for (int64_t i = 0; i < s->n; i++) sum += q->w[i] > 0.0 ? q->w[i] * x[i] * x[i] : 0.0;
-        s->norm[j] = sum;
+    for (int64_t j = 0; j < s->k; j++)
         if (q->d[j] > 0.0) s->joint = s->curved = 1;
-    }
     for (int64_t g = 0; g < q->groups; g++)
         if (fenp_inside_is_cone(s, g)) s->curved = 1;
 }
@@ -123,7 +118,7 @@ fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err)
     s->pairs = 2 * s->terms + 2 * s->k;
     for (int64_t g = 0; g < s->q->groups; g++)
         for (int64_t j = s->q->start[g]; j < s->q->start[g + 1]; j++)
-            s->equalities += fenp_free_kind(s, g, j) == 1;
+            s->equalities += fenp_free_kind(s, g, j) == 1, s->side += fenp_free_kind(s, g, j) != 0;
     const fen_status status = lay_out(s, arena, err);
     if (status != FEN_OK) return status;
     fenp_free_open(s);
@@ -132,7 +127,25 @@ fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err)
     return FEN_OK;
 }
 
+fen_status fenp_inside_widen(fenp_inside *s, fenp_arena *arena, fen_error *err)
+{
+    const int64_t rows = s->n < FENP_INSIDE_BLOCK ? s->n : FENP_INSIDE_BLOCK;
+    const array parts[] = { { &s->gram, s->k * s->k }, { &s->block, rows * s->k } };
+    s->side = s->k;
+    return take(arena, parts, 2, err);
+}
+
 /* ---- start ------------------------------------------------------------------------------- */
+
+static void set_norms(fenp_inside *s)
+{
+    for (int64_t j = 0; j < s->k; j++) {
+        const double *x = s->design + j * s->n, *w = s->q->w;
+        double sum = 0.0;
+        for (int64_t i = 0; i < s->n; i++) sum += w[i] > 0.0 ? w[i] * x[i] * x[i] : 0.0;
+        s->norm[j] = sum;
+    }
+}
 
 /* beta <- ridge regression of the a, of their mean where a row has two */
 static fen_status ridge(fenp_inside *s, const fenp_task *task, fen_error *err)
@@ -150,7 +163,7 @@ static fen_status ridge(fenp_inside *s, const fenp_task *task, fen_error *err)
     fenp_inside_transposed(s, s->fit, s->beta);
     if (!s->factored) memset(s->beta, 0, (size_t)s->k * sizeof(double));
     if (status == FEN_OK && s->factored)
-        status = fenp_cholesky_solve(s->k, s->gram, s->k, s->beta, 1, err);
+        status = fenp_cholesky_solve(s->k, s->gram, s->side, s->beta, 1, err);
     return status;
 }
 
@@ -280,6 +293,7 @@ static void set_rates(fenp_inside *s, double mean)
 
 fen_status fenp_inside_start(fenp_inside *s, double goal, const fenp_task *task, fen_error *err)
 {
+    set_norms(s);
     const fen_status status = ridge(s, task, err);
     double products = 0.0, size = 0.0, live = 0.0;
     if (status != FEN_OK) return status;

@@ -111,7 +111,7 @@ static int change(fenp_inside *s)
         s->row[i] = room * room;
     }
     if (fenp_inside_factor(s, s->row, s->list, s->listed, NULL, NULL) != FEN_OK || !s->factored ||
-        fenp_cholesky_solve(s->listed, s->gram, s->k, s->right, 1, NULL) != FEN_OK)
+        fenp_cholesky_solve(s->listed, s->gram, s->side, s->right, 1, NULL) != FEN_OK)
         return 0;
     memset(s->fit, 0, (size_t)s->n * sizeof(double));
     for (int64_t f = 0; f < s->listed; f++)
@@ -229,7 +229,7 @@ static int take_over(fenp_inside *s)
     for (int64_t j = 0; j < s->k; j++)
         if (s->dbeta[j] != 0.0) s->right[s->listed] = s->columns[j], s->list[s->listed++] = j;
     if (fenp_inside_factor(s, s->row, s->list, s->listed, NULL, NULL) != FEN_OK || !s->factored ||
-        fenp_cholesky_solve(s->listed, s->gram, s->k, s->right, 1, NULL) != FEN_OK)
+        fenp_cholesky_solve(s->listed, s->gram, s->side, s->right, 1, NULL) != FEN_OK)
         return 0;
     for (int64_t f = 0; f < s->listed; f++) s->dbeta[s->list[f]] += s->right[f];
     for (int64_t g = 0; g < s->q->groups; g++)
