@@ -56,15 +56,14 @@ static fen_status allocate(fenp_linear_state *s, fen_error *err)
 {
     const int64_t rows = s->rows, coefs = s->coefs, groups = s->q.groups->count;
     const int64_t copies = s->q.x->copies;
-    const int64_t doubles = 6 * rows + 3 * coefs + 4 * groups + 2 * copies;
+    const int64_t doubles = 5 * rows + 3 * coefs + 4 * groups + 2 * copies;
     double *at = fenp_new_zeroed(fenp_bytes(doubles, 1, sizeof(double)), 1);
     s->list = fenp_new(coefs + groups, sizeof *s->list);
     s->base = at;
     if (!at || !s->list)
         return fenp_no_memory(err, fenp_bytes(doubles, 1, sizeof(double)), "the linear model");
     s->b = at + copies, s->y = s->b + copies, s->t = s->y + rows, s->u = s->t + rows;
-    s->work = s->u + rows, s->ref = s->work + rows, s->bent = s->ref + rows;
-    s->beta = s->bent + rows;
+    s->work = s->u + rows, s->ref = s->work + rows, s->beta = s->ref + rows;
     s->product = s->beta + coefs, s->at_ref = s->product + coefs, s->length = s->at_ref + groups;
     s->now = s->length + groups, s->likely = s->now + groups;
     s->middle = s->likely + groups;
@@ -144,6 +143,7 @@ static fen_status start_over(fenp_linear_state *s, int descends, fen_error *err)
     if (!used) return fenp_no_memory(err, fenp_bytes(all, 1, sizeof *used), "the working set");
     fen_status status = FEN_OK;
     fenp_pool_deliver(s);
+    s->settled = 0;
     for (int64_t i = 0; i < all; i++)
         if (is_used(s, i)) used[count++] = i;
     if (descends != s->descends) {
@@ -385,6 +385,7 @@ static fen_status adopt(fenp_linear_state *s, const fenp_linear_point *point, fe
     memcpy(s->beta, point->beta, (size_t)s->coefs * sizeof *s->beta);
     for (int64_t t = 0; t < s->q.x->copies; t++) s->b[t] = point->b[t] - s->base[t];
     fenp_pool_fetch(s);
+    s->settled = 0;
     int64_t *groups = fenp_new(g->count, sizeof *groups);
     if (!groups) return fenp_no_memory(err, g->count * (int64_t)sizeof *groups, "the linear model");
     for (int64_t i = 0; i < g->count; i++) {
@@ -467,6 +468,7 @@ void fenp_linear_end(fenp_linear_state *s)
 {
     if (!s) return;
     fenp_pool_close(&s->pool);
+    fenp_bent_close(&s->bent);
     free(s->base), free(s->list), free(s->cross), free(s->sum);
     free(s);
 }

@@ -21,26 +21,68 @@
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-void fenp_linear_scores(fenp_linear_state *s)
+enum { TILE = 2048, AT_ONCE = 4, ENOUGH = 1 << 17 };
+
+/* Rows i0 .. i1 - 1 of one copy: t += the columns listed times their coefficients, four at a time,
+ * as what is read should be the columns and not t. */
+static void add_columns(const fenp_design *x, const int64_t *which, const double *beta,
+                        int64_t count, int64_t i0, int64_t i1, double *restrict t)
+{
+    int64_t k = 0;
+    for (; k + AT_ONCE <= count; k += AT_ONCE) {
+        const double *a = x->dense + which[k] * x->n, *b = x->dense + which[k + 1] * x->n;
+        const double *c = x->dense + which[k + 2] * x->n, *d = x->dense + which[k + 3] * x->n;
+        const double *by = beta + k;
+        for (int64_t i = i0; i < i1; i++)
+            t[i] += (by[0] * a[i] + by[1] * b[i]) + (by[2] * c[i] + by[3] * d[i]);
+    }
+    for (; k < count; k++) {
+        const double *a = x->dense + which[k] * x->n;
+        for (int64_t i = i0; i < i1; i++) t[i] += beta[k] * a[i];
+    }
+}
+
+/* Columns in memory. */
+static void dense_scores(fenp_linear_state *s)
 {
     const fenp_design *x = s->q.x;
     const fenp_pool *p = &s->pool;
-    memset(s->t, 0, (size_t)s->rows * sizeof *s->t);
-    if (fenp_design_is_by_rows(x)) {
-        fenp_pool_deliver(s);
-        if (p->size > 0) fenp_design_scores(x, s->beta, s->t);
-        return;
+    double *beta = s->product;
+    for (int64_t copy = 0; copy < x->copies; copy++) {
+        int64_t count = 0;
+        for (int64_t k = 0; k < p->size; k++)
+            if (p->beta[k * x->copies + copy] != 0.0)
+                s->list[count] = p->feature[k], beta[count++] = p->beta[k * x->copies + copy];
+#pragma omp parallel for schedule(static) if (count * x->n > ENOUGH)
+        for (int64_t i = 0; i < x->n; i += TILE)
+            add_columns(x, s->list, beta, count, i, i + TILE < x->n ? i + TILE : x->n,
+                        s->t + copy * x->n);
     }
+}
+
+static void sparse_scores(fenp_linear_state *s)
+{
+    const fenp_design *x = s->q.x;
+    const fenp_pool *p = &s->pool;
     for (int64_t k = 0; k < p->size * x->copies; k++) {
         const double beta = p->beta[k];
         const int64_t j = p->feature[k / x->copies];
         double *t = s->t + k % x->copies * x->n;
         if (beta == 0.0) continue;
-        if (x->dense)
-            for (int64_t i = 0; i < x->n; i++) t[i] += beta * x->dense[j * x->n + i];
-        else
-            for (int64_t e = x->start[j]; e < x->start[j + 1]; e++)
-                t[x->row[e]] += beta * x->value[e];
+        for (int64_t e = x->start[j]; e < x->start[j + 1]; e++) t[x->row[e]] += beta * x->value[e];
+    }
+}
+
+void fenp_linear_scores(fenp_linear_state *s)
+{
+    memset(s->t, 0, (size_t)s->rows * sizeof *s->t);
+    if (s->q.x->dense) {
+        dense_scores(s);
+    } else if (s->q.x->start) {
+        sparse_scores(s);
+    } else {
+        fenp_pool_deliver(s);
+        if (s->pool.size > 0) fenp_design_scores(s->q.x, s->beta, s->t);
     }
 }
 

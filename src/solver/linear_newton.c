@@ -3,14 +3,15 @@
  * At (beta, b) the loss becomes its quadratic, H = Z'diag(h)Z with h = w v''(t), b put where
  * that is least for every beta: columns lose their mean under h. Its optimum with the penalty
  * (linear_square.c) is the end of a ray along which the true objective is searched; then b is
- * found anew. Curvatures are a share of the loss's smoothness at least, 1e-8 or what steps that
- * fell short have taught: on straight parts of a loss H promises too much.
- * H is the dear part, and old curvatures serve as long as a step with them still makes the gap
- * four times smaller: slopes are always those of the true loss. Columns that join meanwhile get
- * their products under the old ones.
+ * found anew. H is the affair of linear_bent.c:
+ *   losses in pieces   H follows the rows, and slopes are H beta - a: of the columns only those
+ *                      with a coefficient are read, for the scores along the ray
+ *   others             old curvatures serve as long as a step with them still makes the gap four
+ *                      times smaller: slopes are always those of the true loss
+ * Curvatures are a share of the loss's smoothness at least, 1e-8 or what steps that fell short
+ * have taught: on straight parts of a loss H promises too much.
  * Convergence: quadratic with new curvatures once the supports agree.
- * Cost: n k^2 flops for H, n k for a step, m^3/3 for the pivots; memory for another copy of the
- * pool's columns. */
+ * Cost: n k for a step, and see linear_bent.c; m^3/3 for the pivots. */
 #include "solver/linear_parts.h"
 
 #include <float.h>
@@ -27,8 +28,6 @@ enum { STEPS = 60, HALVINGS = 40 };
 
 typedef struct newton {
     fenp_linear_state *s;
-    double *scaled;      /* n x size: sqrt(h) (z - mean under h)                   */
-    double *products;    /* size x (columns that joined)                           */
     double *beta;        /* k: where the step began                                */
     double *ray, *start; /* rows: scores along it, and where it begins              */
     double *shift;       /* copies: b along it                                     */
@@ -36,73 +35,13 @@ typedef struct newton {
 
 static fen_status open(fenp_linear_state *s, newton *r, fen_error *err)
 {
-    const int64_t n = s->q.x->n, size = s->pool.size, copies = s->q.x->copies;
-    const int64_t count = (n + size + copies) * size + 2 * s->rows + copies;
-    const int64_t bytes = fenp_bytes(count, 1, sizeof(double));
+    const int64_t copies = s->q.x->copies, k = s->pool.size * copies;
+    const int64_t bytes = fenp_bytes(k + 2 * s->rows + copies, 1, sizeof(double));
     double *at = bytes < 0 ? NULL : fenp_new(bytes, 1);
+    *r = (newton){ .s = s, .beta = at };
     if (!at) return fenp_no_memory(err, bytes, "the Newton step");
-    *r = (newton){ .s = s, .scaled = at };
-    r->products = r->scaled + n * size, r->beta = r->products + size * size;
-    r->ray = r->beta + size * copies, r->start = r->ray + s->rows, r->shift = r->start + s->rows;
-    return FEN_OK;
-}
-
-/* ---- H ------------------------------------------------------------------------------------- */
-
-/* Columns under the curvatures of copy t. */
-static void scale_columns(newton *r, int64_t t)
-{
-    const fenp_linear_state *s = r->s;
-    const int64_t n = s->q.x->n, copies = s->q.x->copies;
-    const double *h = s->bent + t * n;
-    double total = 0.0;
-    for (int64_t i = 0; i < n; i++) total += h[i];
-#pragma omp parallel for schedule(static) if (n * s->pool.size > 1 << 15)
-    for (int64_t k = 0; k < s->pool.size; k++) {
-        const double *z = s->pool.z + k * n;
-        double mean = 0.0, *to = r->scaled + k * n;
-        if (s->q.bias && total > 0.0) {
-            for (int64_t i = 0; i < n; i++) mean += h[i] * z[i];
-            mean /= total;
-        }
-        s->pool.centre[k * copies + t] = mean;
-        for (int64_t i = 0; i < n; i++) to[i] = sqrt(h[i]) * (z[i] - mean);
-    }
-}
-
-/* Products of the columns from old on with all before them, under copy t -> H */
-static void multiply(newton *r, int64_t old, int64_t t)
-{
-    fenp_pool *p = &r->s->pool;
-    const int64_t copies = r->s->q.x->copies, n = r->s->q.x->n;
-    if (old == 0)
-        cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, (int)p->size, (int)n, 1.0, r->scaled,
-                    (int)n, 0.0, r->products, (int)p->size);
-    else
-        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)p->size, (int)(p->size - old),
-                    (int)n, 1.0, r->scaled, (int)n, r->scaled + old * n, (int)n, 0.0, r->products,
-                    (int)p->size);
-    for (int64_t j = old; j < p->size; j++)
-        for (int64_t i = 0; i <= j; i++) {
-            const int64_t a = i * copies + t, b = j * copies + t;
-            p->h[a * p->ld + b] = p->h[b * p->ld + a] = r->products[(j - old) * p->size + i];
-        }
-}
-
-static void bend(fenp_linear_state *s)
-{
-    fenp_linear_curvatures(s, s->bent);
-    s->pool.shaped = 0;
-}
-
-static void make_matrix(newton *r)
-{
-    fenp_pool *p = &r->s->pool;
-    for (int64_t t = 0; p->shaped < p->size && t < r->s->q.x->copies; t++) {
-        scale_columns(r, t);
-        multiply(r, p->shaped, t);
-    }
-    p->shaped = p->size;
+    r->ray = r->beta + k, r->start = r->ray + s->rows, r->shift = r->start + s->rows;
+    return fenp_bent_open(s, err);
 }
 
 /* ---- along the ray --------------------------------------------------------------------------- */
@@ -155,16 +94,15 @@ static double search(newton *r, double before, double promised, double *goal)
 /* ---- steps ------------------------------------------------------------------------------------- */
 
 /* One step; 0: there is nothing to gain any more. */
-static int step(newton *r, double tolerance, double *goal, const fenp_task *task,
+static int step(newton *r, double before, double tolerance, double *goal, const fenp_task *task,
                 fen_status *status, fen_error *err)
 {
     fenp_linear_state *s = r->s;
     fenp_pool *p = &s->pool;
     const int64_t k = p->size * s->q.x->copies;
-    const double penalty = fenp_linear_penalty(s), before = fenp_linear_loss(s) + penalty;
+    const double penalty = fenp_linear_penalty(s);
     memcpy(r->beta, p->beta, (size_t)k * sizeof *r->beta);
     memcpy(goal, p->g, (size_t)k * sizeof *goal);
-    make_matrix(r);
     *status = fenp_linear_quadratic(s, tolerance, task, err);
     if (*status != FEN_OK) return 0;
     double promised = fenp_linear_penalty(s) - penalty;
@@ -181,15 +119,35 @@ static int step(newton *r, double tolerance, double *goal, const fenp_task *task
     return 0;
 }
 
-/* What a slope may be off at the end of a step, the gap being what it is. */
-static double precision(const fenp_linear_state *s, double gap)
+/* What a slope may be off at the end of a step, the gap being what it is: the quadratic of an
+ * exact matrix is the problem itself but for few rows, and solved as well as that. */
+static double precision(const fenp_linear_state *s, double gap, double goal)
 {
     const fenp_pool *p = &s->pool;
     double least = INFINITY, steepest = 0.0;
     for (int64_t g = 0; g < p->groups; g++)
         if (p->l[g] > 0.0) least = fmin(least, p->l[g]);
     for (int64_t k = 0; k < p->size * s->q.x->copies; k++) steepest = fmax(steepest, fabs(p->g[k]));
-    return fmax(fmin(0.1 * gap, 0.01) * fmin(least, steepest), 1e-15 * steepest);
+    const double share = s->bent.exact ? fmin(0.1 * gap, 0.3 * goal) : fmin(0.1 * gap, 0.01);
+    return fmax(share * fmin(least, steepest), 1e-15 * steepest);
+}
+
+/* Slopes and gap of the pool, by the matrix where that can tell. */
+static fen_status judge(fenp_linear_state *s, double lambda, double goal, fenp_linear_point *at,
+                        fen_error *err)
+{
+    static const fenp_linear_outside nobody = { 0.0, 0.0 };
+    fen_status status = fenp_bent_follow(s, err);
+    if (status == FEN_OK && s->bent.exact) status = fenp_bent_join(s, err);
+    if (status != FEN_OK) return status;
+    if (s->bent.exact) {
+        fenp_bent_slopes(s);
+        fenp_linear_values(s, lambda, nobody, at);
+        if (fenp_bent_tells(s, fmax(at->relative_gap, goal), at->primal)) return FEN_OK;
+    }
+    fenp_pool_slopes(s);
+    fenp_linear_values(s, lambda, nobody, at);
+    return FEN_OK;
 }
 
 fen_status fenp_linear_newton(fenp_linear_state *s, double lambda, double goal,
@@ -197,26 +155,31 @@ fen_status fenp_linear_newton(fenp_linear_state *s, double lambda, double goal,
 {
     newton r;
     fenp_pool_price(s, lambda);
-    fenp_linear_scores(s);
-    fenp_linear_dual(s);
+    if (!s->settled) {
+        fenp_linear_scores(s);
+        fenp_linear_dual(s);
+    }
+    s->settled = 1;
     if (s->pool.size == 0) return FEN_OK;
     fen_status status = open(s, &r, err);
-    if (status != FEN_OK) return status;
     double *kept = s->pool.work + 11 * s->pool.ld, before = INFINITY;
-    int fresh = 0;
+    int known = 0; /* the slopes of where it ends */
     for (int n = 0; n < STEPS && status == FEN_OK; n++) {
-        fenp_pool_slopes(s);
-        const double gap = fenp_linear_pool_gap(s, lambda);
-        if (gap <= goal) break;
-        fresh = s->pool.shaped == 0 || gap > 0.25 * before;
-        if (fresh) bend(s);
-        before = gap;
-        const int moved = step(&r, precision(s, gap), kept, task, &status, err);
+        fenp_linear_point at;
+        status = judge(s, lambda, goal, &at, err);
+        known = status == FEN_OK && at.relative_gap <= goal;
+        if (status != FEN_OK || known) break;
+        const int fresh = s->bent.exact || s->pool.shaped == 0 || at.relative_gap > 0.25 * before;
+        if (fresh && !s->bent.exact) fenp_bent_renew(s);
+        status = fenp_bent_join(s, err);
+        if (status != FEN_OK) break;
+        before = at.relative_gap;
+        const int moved = step(&r, at.primal, precision(s, before, goal), kept, task, &status, err);
         fenp_linear_dual(s);
         if (!moved && fresh) break;
         if (!moved) before = 0.0; /* new curvatures next */
     }
-    fenp_pool_slopes(s);
-    free(r.scaled);
+    if (!known) fenp_pool_slopes(s);
+    free(r.beta);
     return status;
 }

@@ -15,9 +15,9 @@ typedef struct fenp_pool {
     int64_t ld;                /* room copies                                            */
     double *h;                 /* ld x ld: 2 Z'WZ (square loss) or Z'diag(v'')Z; NULL:
                                   nobody asked for it                                    */
-    double *a;                 /* ld: 2 Z'Wy, square loss                                */
+    double *a;                 /* ld: 2 Z'Wy, square loss; Z'slant, see fenp_bent        */
     int64_t shaped;            /* features whose products under state->bent are in h      */
-    double *centre;            /* ld: mean of z under them                               */
+    double *centre;            /* ld: mean of z under its curvatures                     */
     double *beta, *g;          /* ld: coefficients; slopes of the loss, -x_k'u            */
     int64_t groups;            /* of the pool's coefficients                             */
     int64_t *start, *group;    /* ld + 1: their members; ld: which of all groups          */
@@ -27,6 +27,22 @@ typedef struct fenp_pool {
     int64_t *who;              /* ld                                                     */
     int64_t kept;              /* see pivot.h: of factor and who, for the matrix as it is  */
 } fenp_pool;
+
+/* What the matrix of Newton's method is made of: linear_bent.c. */
+typedef struct fenp_bent {
+    double *h;                 /* rows: curvatures                                       */
+    double *slant;             /* rows: w v'(t) = h t - slant, if exact                  */
+    double *next, *lean;       /* rows: these two where the rows are now                 */
+    double *mass, *pull;       /* copies: sums of h and slant                            */
+    double *root;              /* n: of what the curvatures of rows change by             */
+    int64_t *row;              /* n: of which rows                                       */
+    double *ridge, *square;    /* side: on the diagonal; of a column under the weights    */
+    double *peak;              /* side: the largest diagonal since the matrix was made    */
+    double *products;          /* side x side                                            */
+    int64_t side;
+    double size;               /* exact: of the labels, for rounding errors              */
+    int exact;                 /* curvatures are those of the loss: slopes by the matrix  */
+} fenp_bent;
 
 struct fenp_linear_state {
     fenp_linear q;
@@ -48,7 +64,6 @@ struct fenp_linear_state {
     double *beta, *b;          /* coefs, copies (from base on): the current solution      */
     double *t, *u;             /* rows: scores without b, dual vector                    */
     double *work;              /* rows                                                   */
-    double *bent;              /* rows: curvatures that the Gram matrix h was made with (Newton)     */
     double *ref;               /* rows: u when all products were made last               */
     double *at_ref;            /* groups: ||x_g'ref||                                    */
     double *length;            /* groups: at least the norm of x_g                       */
@@ -65,6 +80,8 @@ struct fenp_linear_state {
     double *cross;             /* p: 2 Z'Wy of a design by rows; else NULL               */
     double *sum;               /* side x side, p of them used: 2 Z'WZ, until the pool has it */
     int64_t side;
+    int settled;               /* t, b and u are those of the pool's beta (Newton)        */
+    fenp_bent bent;
     fenp_pool pool;
 };
 
@@ -110,6 +127,20 @@ fen_status fenp_linear_square(fenp_linear_state *s, double lambda, double goal,
 /* linear_newton.c: smooth losses, by Newton steps with the same two. */
 fen_status fenp_linear_newton(fenp_linear_state *s, double lambda, double goal,
                               const fenp_task *task, fen_error *err);
+/* ---- linear_bent.c: the matrix of Newton's method ---- */
+fen_status fenp_bent_open(fenp_linear_state *s, fen_error *err);
+void       fenp_bent_close(fenp_bent *bent);
+/* Losses in pieces: the matrix follows where the rows are now, and is exact unless too few rows
+ * bend or steps fall short. */
+fen_status fenp_bent_follow(fenp_linear_state *s, fen_error *err);
+/* Curvatures of where the rows are now, for a matrix to be made anew. */
+void       fenp_bent_renew(fenp_linear_state *s);
+/* Features that the matrix does not have yet join it. */
+fen_status fenp_bent_join(fenp_linear_state *s, fen_error *err);
+/* Exact: slopes g of the pool by the matrix. */
+void       fenp_bent_slopes(fenp_linear_state *s);
+/* Are they good enough, rounding errors being what they are, to tell such a gap? */
+int        fenp_bent_tells(const fenp_linear_state *s, double gap, double primal);
 /* The quadratic 1/2 b'Hb + .. of the pool, slopes g at its beta, with the penalty: to where the
  * violation is at most tolerance. */
 fen_status fenp_linear_quadratic(fenp_linear_state *s, double tolerance, const fenp_task *task,
