@@ -3,7 +3,9 @@
  * Offset. The slope of b -> sum w v(f + b) does not decrease: Newton's method inside a bracket
  *   that bisection halves whenever a step leaves it or gains less than half. Losses of y - t
  *   have their bracket in the residuals; for losses of signs every slope is exactly 0 or at
- *   its bound from |t| = FAR on. Losses with corners: by halving alone.
+ *   its bound from |t| = FAR on. Guesses are good as a rule, and that bracket is wide: until
+ *   slopes of both signs were seen, strides that grow take the place of halves. Losses with
+ *   corners: by halving alone.
  * Line. The full step is taken if the slope of P there is still negative, or not larger than
  *   0.8 times the slope at 0 and P no larger (for a parabola that is Armijo's rule, but it can
  *   be told near the optimum where differences of P are rounding errors).
@@ -19,7 +21,8 @@
 
 #include "loss/traits.h"
 
-static const double FAR = 750.0; /* exp(-746) is 0 */
+static const double FAR = 750.0;                /* exp(-746) is 0                           */
+static const double FIRST = 1e-6, FASTER = 8.0; /* strides: of the bracket; of the last one */
 
 static double slope_of(const fenp_target *q, int64_t i, double t)
 {
@@ -121,19 +124,23 @@ double fenp_target_offset(const fenp_target *q, const double *f, double guess)
     bracket(q, f, &low, &high);
     if (!(low < high)) return low <= high ? low : 0.0;
     if (!q->loss->curvature) return offset_between(q, f, low, high);
-    double b = fmin(fmax(guess, low), high), width = high - low;
+    double b = fmin(fmax(guess, low), high), width = high - low, stride = FIRST * width;
+    int fell = 0, rose = 0;
     for (int step = 0; step < 200; step++) {
         const tilt at = tilt_at(q, f, b);
         if (at.slope == 0.0 && at.curvature == 0.0) return flat_middle(q, f, b, low, high);
         if (fabs(at.slope) <= at.noise) break;
         if (at.slope < 0.0)
-            low = b;
+            low = b, fell = 1;
         else
-            high = b;
-        double next = b - at.slope / at.curvature;
-        if (!(low < next && next < high) || fabs(next - b) > 0.5 * width) next = 0.5 * (low + high);
+            high = b, rose = 1;
+        const double newton = fabs(at.slope) / at.curvature; /* infinite on a straight piece */
+        double next = b - copysign(newton <= 0.5 * width ? newton : stride, at.slope);
+        if (!(low < next && next < high) || (fell && rose && newton > 0.5 * width))
+            next = 0.5 * (low + high);
         if (next == b || next <= low || next >= high) break;
         width = fabs(next - b);
+        stride = FASTER * width;
         b = next;
     }
     return b;
