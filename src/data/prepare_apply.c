@@ -125,13 +125,8 @@ INLINE int put_plain(const double *restrict cells, const double *restrict center
 }
 
 #if defined(__x86_64__)
-#if defined(__clang__) /* takes the whole width unasked, and has no word for it */
-#define WIDE "avx512f"
-#else
-#define WIDE "avx512f,prefer-vector-width=512"
-#endif
-__attribute__((target(WIDE))) static int put_avx512(const double *cells, const double *center,
-                                                    const double *scale, int64_t count, double *x)
+__attribute__((target("avx512f" FENP_FULL_WIDTH))) static int
+put_avx512(const double *cells, const double *center, const double *scale, int64_t count, double *x)
 {
     return put_plain(cells, center, scale, count, x);
 }

@@ -99,7 +99,7 @@ static inline __attribute__((always_inline)) uint64_t numbers_of(const recipe *r
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) static uint64_t
+__attribute__((target("avx512f,avx512dq" FENP_FULL_WIDTH))) static uint64_t
 numbers_avx512(const recipe *r, const double *cells)
 {
     return numbers_of(r, cells);
