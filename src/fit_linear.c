@@ -218,19 +218,20 @@ static void take_free(const fen_model *m, const double *beta, int64_t coefs, dou
     }
 }
 
-/* How far residuals leave a tube; whether columns without a penalty separate the classes. */
+/* How far residuals leave a tube, or the knee of a loss; whether columns without a penalty separate
+ * the classes. */
 static fen_status note_scores(const drive *d, fen_error *err)
 {
     fen_model *m = d->m;
-    const int tube = fenp_is_tube(m->loss);
+    const int residuals = fenp_is_tube(m->loss) || fenp_is_huber(m->loss);
     const int separable = m->weights && fenp_tells_odds(m->loss);
     fenp_design one = d->setup->x;
     const int64_t coefs = m->targets * one.p, rows = m->targets * m->n;
-    if (!tube && !separable) return FEN_OK;
+    if (!residuals && !separable) return FEN_OK;
     const int64_t bytes = fenp_bytes(coefs + rows, 1, sizeof(double));
     double *beta = fenp_new(bytes, 1), *f = beta ? beta + coefs : NULL;
     if (!beta) return fenp_no_memory(err, bytes, "the scores");
-    if (tube)
+    if (residuals)
         memcpy(beta, d->beta, (size_t)coefs * sizeof *beta);
     else
         take_free(m, d->beta, coefs, beta);

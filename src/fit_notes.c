@@ -169,6 +169,26 @@ static void note_tube(fen_model *m, const fenp_sample *sample, const double *sco
     note(m, "residuals leave the tube by at most %s", number);
 }
 
+/* A k far below the residuals is the absolute loss by another name: k is in units of the target. */
+static void note_huber(fen_model *m, const fenp_sample *sample, const double *scores)
+{
+    static const double NEARLY_ALL = 0.95;
+    for (int64_t t = 0; t < m->targets; t++) {
+        double beyond = 0.0, all = 0.0;
+        for (int64_t i = 0; i < m->n; i++) {
+            const double r = sample->y[t * m->n + i] - scores[t * m->n + i] - m->offset[t];
+            all += sample->w[i];
+            beyond += fabs(r) > m->output[t].par ? sample->w[i] : 0.0;
+        }
+        if (!(beyond > NEARLY_ALL * all)) continue;
+        note(m,
+             "%.0f %% of the residuals are beyond k: this is nearly the absolute loss; k is in "
+             "units of the target, --loss huber:auto goes by its noise",
+             100.0 * beyond / all);
+        return;
+    }
+}
+
 /* Scores by coefficients without a penalty: nothing is proved where all labels have their sign, for
  * such coefficients twice as large would do better. */
 static void note_separated(fen_model *m, const fenp_sample *sample, const double *scores)
@@ -207,4 +227,5 @@ void fenp_note_scores(fen_model *m, const fenp_sample *sample, const double *sco
     if (fenp_tells_odds(m->loss) && fenp_model_on_coefficients(m))
         note_separated(m, sample, scores);
     if (fenp_is_tube(m->loss)) note_tube(m, sample, scores);
+    if (fenp_is_huber(m->loss)) note_huber(m, sample, scores);
 }

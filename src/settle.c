@@ -1,6 +1,6 @@
 /* settle.c -- what the options stand for, once the rows are known
  *
- *   loss       auto: by the target; epsilon auto: by the noise in it (data/noise.h)
+ *   loss       auto: by the target; epsilon, k auto: by the noise in it (data/noise.h)
  *   outputs    the problems that targets, classes and parameters of the loss make
  *   power      auto: for losses other than square those of 1 and more
  *   kernel     auto: gaussian, but linear with lp and penalties on coefficients
@@ -268,14 +268,15 @@ static int is_idle(const fen_options *o)
            strcmp(o->select, "auto") != 0 && strcmp(o->select, "none") != 0;
 }
 
-/* Epsilons that were left to us; each goes by its own target. */
-static fen_status fill_parameters(const fen_options *o, const fenp_prep *prep,
+/* What was left to us; each goes by its own target. */
+static fen_status fill_parameters(const fen_options *o, const fen_loss *loss, const fenp_prep *prep,
                                   const fenp_sample *sample, fenp_output *output, fen_error *err)
 {
     fen_status status = FEN_OK;
     for (int64_t t = 0; status == FEN_OK && t < sample->targets; t++)
         if (isnan(output[t].par))
-            status = fenp_noise_epsilon(sample, t, prep->precomputed, o->seed, &output[t].par, err);
+            status = (fenp_is_huber(loss) ? fenp_noise_knee : fenp_noise_epsilon)(
+                sample, t, prep->precomputed, o->seed, &output[t].par, err);
     return status;
 }
 
@@ -300,7 +301,7 @@ fen_status fenp_settle(const fen_options *given, const fenp_prep *prep, fenp_sam
     if (status == FEN_OK) status = check_loss(&s.o, choice.loss, sample->n, err);
     if (status == FEN_OK) status = convert_lambda(&s.o, choice.loss, sample->weight_sum, err);
     if (status == FEN_OK) status = check_price(&s, prep, choice.loss, sample, err);
-    if (status == FEN_OK) status = fill_parameters(given, prep, sample, s.output, err);
+    if (status == FEN_OK) status = fill_parameters(given, choice.loss, prep, sample, s.output, err);
     if (status == FEN_OK)
         *out = s;
     else

@@ -1,10 +1,12 @@
-/* noise.c -- level of the noise from nearest neighbours, epsilon from the level
+/* noise.c -- level of the noise from nearest neighbours, epsilon and Huber's k from the level
  *
- *     sigma^2 = k n^(1/5) / (k n^(1/5) - 1)  sum w_i (y_i - mean of y over the k nearest)^2
+ *     sigma^2 = k n^(1/5) / (k n^(1/5) - 1)  sum w_i r_i^2,   r_i = y_i - (mean over the k nearest)
  *     epsilon = 3 sigma sqrt(log n / n)
  *
  * with k = 3, a row being the nearest to itself (Cherkassky and Ma 2004). The factor takes
  * k n^(1/5) for how many rows one degree of freedom of the neighbours' means has.
+ * Huber's k is 1.35 sigma, with (1.4826 median |r_i|)^2 for the mean of squares: that is the same
+ * for normal noise, and the outliers that the loss is meant for hardly count.
  * Weights count as repetitions: the k nearest are those of weight k together, and n is the sum
  * of the weights. Weights that sum to less than the number of rows cannot be meant so and are
  * raised to it.
@@ -63,36 +65,65 @@ static double local_mean(const fenp_sample *s, const double *y, int64_t i, int s
     return y[i] + sum / taken;
 }
 
-static fen_status level_of(const fenp_sample *s, int64_t target, int square, double *sigma,
-                           fen_error *err)
+/* Mean of squares; or of most rows, as their median tells it where it is not 0. */
+static double variance_of(neighbour *off, int64_t n, int of_most)
+{
+    double sum = 0.0, half = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += off[i].weight * off[i].distance * off[i].distance;
+        half += 0.5 * off[i].weight;
+    }
+    if (!of_most) return sum;
+    qsort(off, (size_t)n, sizeof *off, nearer);
+    int64_t i = 0;
+    while (i + 1 < n && off[i].weight < half) half -= off[i++].weight;
+    const double deviation = 1.4826 * off[i].distance;
+    return deviation > 0.0 ? deviation * deviation : sum;
+}
+
+static fen_status level_of(const fenp_sample *s, int64_t target, int square, int of_most,
+                           double *sigma, fen_error *err)
 {
     const double *y = s->y + target * s->n;
     const double rows = NEIGHBOURS * pow(repetitions(s), 0.2);
-    neighbour *work = fenp_new(s->n, sizeof *work);
-    if (!work) return fenp_no_memory(err, s->n * (int64_t)sizeof *work, "nearest neighbours");
-    double sum = 0.0;
-    for (int64_t i = 0; i < s->n; i++) {
-        const double off = y[i] - local_mean(s, y, i, square, work);
-        sum += s->w[i] * off * off;
-    }
-    *sigma = sqrt(rows / (rows - 1.0) * sum);
+    neighbour *work = fenp_new(s->n, 2 * sizeof *work), *off = work + s->n;
+    if (!work) return fenp_no_memory(err, 2 * s->n * (int64_t)sizeof *work, "nearest neighbours");
+    for (int64_t i = 0; i < s->n; i++)
+        off[i] = (neighbour){ fabs(y[i] - local_mean(s, y, i, square, work)), y[i], s->w[i] };
+    *sigma = sqrt(rows / (rows - 1.0) * variance_of(off, s->n, of_most));
     free(work);
     return FEN_OK;
 }
 
-fen_status fenp_noise_level(const fenp_sample *sample, int64_t target, int square, uint64_t seed,
-                            double *sigma, fen_error *err)
+static fen_status level(const fenp_sample *sample, int64_t target, int square, uint64_t seed,
+                        int of_most, double *sigma, fen_error *err)
 {
     fenp_sample *part = NULL;
     fen_status status = FEN_OK;
     if (!sample->x)
         return fenp_fail(err, FEN_BAD_CALL,
-                         "auto in the place of an epsilon measures the noise by the nearest rows, "
+                         "auto in the place of a number measures the noise by the nearest rows, "
                          "which are not looked for in sparse files; write a number, as in "
-                         "--loss eps:0.1");
+                         "--loss %s",
+                         of_most ? "huber:1.35" : "eps:0.1");
     if (sample->n > ROWS_MAX) status = fenp_sample_part(sample, ROWS_MAX, seed, square, &part, err);
-    if (!status) status = level_of(part ? part : sample, target, square, sigma, err);
+    if (!status) status = level_of(part ? part : sample, target, square, of_most, sigma, err);
     fenp_sample_free(part);
+    return status;
+}
+
+fen_status fenp_noise_level(const fenp_sample *sample, int64_t target, int square, uint64_t seed,
+                            double *sigma, fen_error *err)
+{
+    return level(sample, target, square, seed, 0, sigma, err);
+}
+
+fen_status fenp_noise_knee(const fenp_sample *sample, int64_t target, int square, uint64_t seed,
+                           double *k, fen_error *err)
+{
+    double sigma = 0.0;
+    const fen_status status = level(sample, target, square, seed, 1, &sigma, err);
+    *k = 1.35 * (sigma > 0.0 ? sigma : 1.0);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* noise.h -- how much of a target is noise, and how wide a tube it asks for */
+/* noise.h -- how much of a target is noise, and the tube or knee that it asks for */
 #ifndef FENP_NOISE_H
 #define FENP_NOISE_H
 #include "data/prepare.h"
@@ -10,4 +10,7 @@ fen_status fenp_noise_level(const fenp_sample *sample, int64_t target, int squar
 /* 3 sigma sqrt(log n / n), n = repetitions of rows: the epsilon of eps:auto. */
 fen_status fenp_noise_epsilon(const fenp_sample *sample, int64_t target, int square, uint64_t seed,
                               double *epsilon, fen_error *err);
+/* 1.35 sigma, sigma as most rows have it: the k of huber:auto. No noise at all: 1.35. */
+fen_status fenp_noise_knee(const fenp_sample *sample, int64_t target, int square, uint64_t seed,
+                           double *k, fen_error *err);
 #endif

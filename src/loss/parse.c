@@ -1,7 +1,7 @@
 /* parse.c -- the loss of --loss NAME[:VALUE[,VALUE...]]
  *
  * Every value makes an output of its own (quantiles). Values must be different and within the
- * range of the loss's parameter; "auto" in the place of an epsilon is NaN, to be filled in
+ * range of the loss's parameter; "auto" in the place of an epsilon or k is NaN, to be filled in
  * from the data. */
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/registry.h"
 #include "base/text.h"
+#include "loss/traits.h"
 
 enum { NAME_MAX_KNOWN = 31, LOSSES_MAX = 64 };
 
@@ -82,10 +83,11 @@ static fen_status find(const char *text, int classes, const fen_loss **loss, fen
 
 /* ---- values ----------------------------------------------------------------------- */
 
-/* The rule that sets epsilon needs a loss that forgives what lies outside the tube. */
+/* The rules that go by the noise need a loss that forgives what lies outside the tube. */
 static int has_rule(const fen_loss *loss)
 {
-    return strcmp(loss->name, "eps") == 0 || strcmp(loss->name, "sqeps") == 0;
+    return strcmp(loss->name, "eps") == 0 || strcmp(loss->name, "sqeps") == 0 ||
+           fenp_is_huber(loss);
 }
 
 static int in_range(const fen_parameter *p, double value) /* false for NaN */

@@ -20,6 +20,8 @@ static inline int fenp_tells_odds(const fen_loss *loss)
 /* 0 within a width, infinite outside: a condition. */
 static inline int fenp_is_tube(const fen_loss *loss) { return strcmp(loss->name, "tube") == 0; }
 
+static inline int fenp_is_huber(const fen_loss *loss) { return strcmp(loss->name, "huber") == 0; }
+
 /* The loss at y and t, both less shift. One that is infinite there (tube) is forgiven
  * 1e-9 (par + |y|): rounding and tolerance would make every objective infinite otherwise. */
 static inline double fenp_forgiving_loss(const fen_loss *loss, double y, double t, double shift,

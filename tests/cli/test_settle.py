@@ -90,6 +90,18 @@ class Choices(Settle):
         many = self.fit("loud.csv", *FIXED, "--loss", "eps:auto")
         self.assertGreater(many["outputs"][0]["parameter"], 2 * few["outputs"][0]["parameter"])
 
+    def test_knee_by_noise(self):
+        """In units of the target, whatever they are; a k far below the residuals is spoken of."""
+        self.run_tool("generate", "friedman", "--rows", "300", "--noise", "2", "-o", "some.csv")
+        small = self.fit("some.csv", *FIXED, "--loss", "huber:auto")
+        self.assertGreater(small["outputs"][0]["parameter"], 2)
+        self.assertLess(small["outputs"][0]["parameter"], 8)
+        self.assertNotIn("absolute loss", small["note"])
+        for words in (FIXED, ("--penalty", "l1", "--lambda", "0.1")):
+            tiny = self.fit("some.csv", *words, "--loss", "huber:1e-3")
+            self.assertIn("nearly the absolute loss", tiny["note"])
+            self.assertIn("huber:auto", tiny["note"])
+
 
 class Refusals(Settle):
     def test_powers(self):

@@ -164,7 +164,7 @@ class ByName(ToolTest):
 
     def test_epsilon_is_not_estimated(self):
         self.refuse("fit", "d.svmlight", "--penalty", "l1", "--loss", "eps:auto", "--lambda", "1",
-                    code=USAGE, says=["auto", "epsilon", "sparse", "--loss eps:0.1"])
+                    code=USAGE, says=["auto", "in the place of a number", "sparse", "--loss eps:0.1"])
 
     def test_values_that_are_not_finite(self):
         for value, says in (("nan", "not finite"), ("inf", "not finite"), ("1e999", "finite")):

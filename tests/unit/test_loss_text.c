@@ -61,6 +61,7 @@ static void values(void **state)
     assert_int_equal(quantiles.count, 3);
     assert_true(quantiles.par[0] == 0.1 && quantiles.par[1] == 0.5 && quantiles.par[2] == 0.9);
     assert_true(isnan(accepted("eps:auto", 0).par[0]) && isnan(accepted("sqeps:auto", 1).par[0]));
+    assert_true(isnan(accepted("huber:auto", 0).par[0]));
 }
 
 static void bad_values(void **state)
@@ -72,9 +73,9 @@ static void bad_values(void **state)
     refused("pinball:half", 0, "--loss pinball:half: tau must lie strictly between 0 and 1");
     refused("eps:-1", 0, "--loss eps:-1: epsilon must be a number of at least 0 or auto");
     refused("tube:auto", 0, "--loss tube:auto: epsilon must be a number of at least 0");
-    refused("huber:0", 0, "--loss huber:0: k must be a number above 0");
-    refused("huber:1e999", 0, "--loss huber:1e999: k must be a number above 0");
-    refused("huber:nan", 0, "--loss huber:nan: k must be a number above 0");
+    refused("huber:0", 0, "--loss huber:0: k must be a number above 0 or auto");
+    refused("huber:1e999", 0, "--loss huber:1e999: k must be a number above 0 or auto");
+    refused("huber:nan", 0, "--loss huber:nan: k must be a number above 0 or auto");
     refused("square:2", 0, "--loss square takes no value; leave \":2\" out");
     refused("eps:", 0, "--loss eps:: a value of epsilon is missing after the colon");
     refused("pinball:0.5,0.50", 0, "--loss pinball:0.5,0.50: tau 0.50 is given twice");

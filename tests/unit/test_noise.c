@@ -114,12 +114,35 @@ static void epsilon(void **state)
     fenp_sample_free(one);
 }
 
+/* One outlier in twenty rows changes it little; units do as they should; without noise there is
+ * still a k. */
+static void knee(void **state)
+{
+    (void)state;
+    fenp_sample *s = sine(600, 0.2, 0.0, 1, 1.0), *flat = sine(30, 0.0, 0.0, 1, 1.0);
+    double k, far, wide;
+    assert_int_equal(fenp_noise_knee(s, 0, 0, 1, &k, NULL), FEN_OK);
+    assert_true(k > 0.75 * 1.35 * 0.2 && k < 1.1 * 1.35 * 0.2);
+    for (int64_t i = 0; i < 600; i++) s->y[i] *= 1e6;
+    assert_int_equal(fenp_noise_knee(s, 0, 0, 1, &wide, NULL), FEN_OK);
+    assert_true(fabs(wide / (1e6 * k) - 1.0) < 1e-12);
+    for (int64_t i = 0; i < 600; i += 20) s->y[i] += 1e9;
+    assert_int_equal(fenp_noise_knee(s, 0, 0, 1, &far, NULL), FEN_OK);
+    assert_true(far < 1.5 * wide && level(s, 0) > 100.0 * far);
+    for (int64_t i = 0; i < 30; i++) flat->y[i] = 3.0;
+    assert_int_equal(fenp_noise_knee(flat, 0, 0, 1, &k, NULL), FEN_OK);
+    assert_true(k == 1.35);
+    fenp_sample_free(s);
+    fenp_sample_free(flat);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_noise),   cmocka_unit_test(more_rows_than_pairs),
         cmocka_unit_test(units),         cmocka_unit_test(weights),
         cmocka_unit_test(kernel_matrix), cmocka_unit_test(epsilon),
+        cmocka_unit_test(knee),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
