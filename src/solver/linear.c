@@ -23,24 +23,20 @@
 #include "base/threads.h"
 #include "loss/traits.h"
 
-enum { ROUNDS = 100, LEAST_BATCH = 32, ENOUGH_FOR_TWO = 1 << 19 };
-enum { ENOUGH_COPIES = 1 << 26 };                /* entries of copied columns */
-enum { GRAM_MOST = 3000, GRAM_MOST_THIN = 300 }; /* coefficients */
-static const double MIX_FLOOR = 1e-3;            /* for lambda_max */
-static const double NULL_GAP = 1e-9;             /* of the model without penalised columns */
+enum { ROUNDS = 100, ENOUGH_FOR_TWO = 1 << 19 };
+static const double MIX_FLOOR = 1e-3; /* for lambda_max */
+static const double NULL_GAP = 1e-9;  /* of the model without penalised columns */
 
 const char *const fenp_linear_engines[] = { "active-set", "coordinate", "interior", NULL };
 
 /* ---- beginning ------------------------------------------------------------------------------ */
-
-static int has_groups(const fenp_linear *q) { return q->groups->start != NULL; }
 
 static fen_status pick_engine(fenp_linear_state *s, fen_error *err)
 {
     const fenp_linear *q = &s->q;
     const int smooth = q->loss->curvature != NULL, wants = strcmp(q->engine, "auto") != 0;
     const int descent = strcmp(q->engine, "coordinate") == 0;
-    if (wants && ((descent && (!smooth || has_groups(q))) ||
+    if (wants && ((descent && (!smooth || q->groups->start)) ||
                   (strcmp(q->engine, "active-set") == 0 && !smooth) ||
                   (strcmp(q->engine, "interior") == 0 && !q->loss->piece)))
         return fenp_fail(err, FEN_BAD_CALL,
@@ -93,127 +89,6 @@ static void shift_labels(fenp_linear_state *s)
     }
 }
 
-/* ---- who joins ----------------------------------------------------------------------------------- */
-
-typedef struct steep {
-    double ratio;
-    int64_t group;
-} steep;
-
-static int by_ratio(const void *a, const void *b)
-{
-    const steep *p = a, *q = b;
-    return p->ratio != q->ratio ? (p->ratio < q->ratio) - (p->ratio > q->ratio)
-                                : (p->group > q->group) - (p->group < q->group);
-}
-
-/* Features whose Gram matrix and factor, and two copies of whose columns, fit the room:
- * 16 k^2 + 16 n k bytes. */
-static int64_t room_for(const fenp_linear *q)
-{
-    const double n = (double)q->x->n, k = 0.5 * (sqrt(n * n + 0.25 * (double)q->room) - n);
-    return q->room == 0 || k > GRAM_MOST ? GRAM_MOST : k < LEAST_BATCH ? LEAST_BATCH : (int64_t)k;
-}
-
-/* How large a working set may have a Gram matrix: passes over columns with few entries cost less
- * than the factor of a large support, and Newton's method copies sparse columns. */
-static int64_t gram_most(const fenp_linear_state *s)
-{
-    const fenp_design *x = s->q.x;
-    const int thin = !x->dense && x->start[x->p] < x->n * x->p / 20;
-    const int64_t copies = ENOUGH_COPIES / (x->n > 0 ? x->n : 1), fit = room_for(&s->q);
-    const int64_t wanted = thin ? GRAM_MOST_THIN : GRAM_MOST, most = wanted < fit ? wanted : fit;
-    return x->dense || copies > most ? most : copies;
-}
-
-static int is_used(const fenp_linear_state *s, int64_t group)
-{
-    const fenp_groups *g = s->q.groups;
-    int used = fenp_group_weight(g, group) == 0.0;
-    for (int64_t k = 0; !used && k < fenp_group_size(g, group); k++)
-        used = s->beta[fenp_group_member(g, group, k)] != 0.0;
-    return used;
-}
-
-/* Only the groups with a coefficient stay; with or without a Gram matrix from now on. */
-static fen_status start_over(fenp_linear_state *s, int descends, fen_error *err)
-{
-    const int64_t all = s->q.groups->count;
-    int64_t count = 0, *used = fenp_new(all, sizeof *used);
-    if (!used) return fenp_no_memory(err, fenp_bytes(all, 1, sizeof *used), "the working set");
-    fen_status status = FEN_OK;
-    fenp_pool_deliver(s);
-    s->settled = 0;
-    for (int64_t i = 0; i < all; i++)
-        if (is_used(s, i)) used[count++] = i;
-    if (descends != s->descends) {
-        fenp_pool_close(&s->pool);
-        s->descends = descends;
-        status = fenp_pool_open(s, err);
-    } else {
-        fenp_pool_clear(s);
-    }
-    if (status == FEN_OK) status = fenp_pool_add(s, used, count, err);
-    free(used);
-    return status;
-}
-
-/* Where the Gram matrix would become too large, features without a coefficient leave; where that
- * does not help, coordinate descent does without. */
-static fen_status make_way(fenp_linear_state *s, int64_t more, fen_error *err)
-{
-    const int64_t most = gram_most(s);
-    int64_t terms = 0;
-    if (s->descends || s->whole || s->forced || !s->pool.h || s->pool.size + more <= most)
-        return FEN_OK;
-    for (int64_t k = 0; k < s->pool.size * s->q.x->copies; k++) terms += s->pool.beta[k] != 0.0;
-    if (terms + more > most && !has_groups(&s->q)) return start_over(s, 1, err);
-    return terms + more < s->pool.size ? start_over(s, 0, err) : FEN_OK;
-}
-
-/* Groups outside with slope > floor lambda a mix, the steepest first; free() them. */
-static fen_status find_steep(const fenp_linear_state *s, double lambda, double floor,
-                             const double *slope, steep **out, int64_t *count, fen_error *err)
-{
-    const fenp_groups *g = s->q.groups;
-    int64_t room = 0;
-    *out = NULL, *count = 0;
-    for (int64_t i = 0; i < g->count; i++) {
-        const double price = lambda * fenp_group_weight(g, i) * s->q.mix;
-        if (!(slope[i] > floor * price)) continue; /* most of them */
-        if (fenp_pool_has(s, i) || !(slope[i] > floor * price + s->fuzz * s->length[i])) continue;
-        if (*count == room) {
-            room = room > 0 ? 2 * room : 256;
-            steep *larger = fenp_resize(*out, room, sizeof *larger);
-            if (!larger) return fenp_no_memory(err, fenp_bytes(room, 1, sizeof *larger), "slopes");
-            *out = larger;
-        }
-        (*out)[(*count)++] = (steep){ price > 0.0 ? slope[i] / price : slope[i], i };
-    }
-    if (*count > 0) qsort(*out, (size_t)*count, sizeof **out, by_ratio);
-    return FEN_OK;
-}
-
-/* As many of them as the pool has already (a few at least) join. *joined: how many. */
-static fen_status invite(fenp_linear_state *s, double lambda, double floor, const double *slope,
-                         int64_t *joined, fen_error *err)
-{
-    steep *found;
-    int64_t count;
-    *joined = 0;
-    fen_status status = find_steep(s, lambda, floor, slope, &found, &count, err);
-    const int64_t most = s->pool.groups > LEAST_BATCH ? s->pool.groups : LEAST_BATCH;
-    if (count > most) count = most;
-    int64_t *groups = fenp_new(count, sizeof *groups);
-    if (status == FEN_OK && !groups) status = fenp_no_memory(err, count, "the working set");
-    if (status == FEN_OK && count > 0) status = make_way(s, count, err);
-    for (int64_t k = 0; status == FEN_OK && k < count; k++) groups[k] = found[k].group;
-    if (status == FEN_OK && count > 0) status = fenp_pool_add(s, groups, count, err);
-    free(found), free(groups);
-    if (status == FEN_OK) *joined = count;
-    return status;
-}
-
 /* ---- one lambda ---------------------------------------------------------------------------------- */
 
 static fen_status solve_pool(fenp_linear_state *s, double lambda, double goal,
@@ -228,7 +103,7 @@ static fen_status solve_pool(fenp_linear_state *s, double lambda, double goal,
 static void judge(fenp_linear_state *s, double lambda, fenp_linear_point *point)
 {
     fenp_linear_outside out = { 0.0, 0.0 };
-    if (!s->whole) out = fenp_linear_look(s, lambda);
+    if (!s->whole && !fenp_pool_is_complete(s)) out = fenp_linear_look(s, lambda);
     fenp_linear_values(s, lambda, out, point);
 }
 
@@ -237,8 +112,8 @@ static void judge(fenp_linear_state *s, double lambda, fenp_linear_point *point)
 static int rescue(fenp_linear_state *s, fen_status *status, fen_error *err)
 {
     if (s->forced) return 0;
-    if (s->descends && s->pool.size <= GRAM_MOST && s->q.x->n * s->pool.size <= ENOUGH_COPIES) {
-        *status = start_over(s, 0, err);
+    if (s->descends && fenp_join_has_room(s)) {
+        *status = fenp_join_anew(s, 0, err);
         s->forced = 1;
         return 1;
     }
@@ -247,28 +122,21 @@ static int rescue(fenp_linear_state *s, fen_status *status, fen_error *err)
     return 1;
 }
 
-/* Slopes that come near to lambda join before anything is solved: a slope moves little more than
- * lambda does. */
-static fen_status look_ahead(fenp_linear_state *s, double lambda, fen_error *err)
-{
-    const double ahead = 1.0 - 0.5 * fmax(s->lambda / lambda - 1.0, 0.0);
-    int64_t joined;
-    if (s->lambda == 0.0 || s->whole) return FEN_OK;
-    return invite(s, lambda, fmax(ahead, 0.5), s->likely, &joined, err);
-}
-
 static fen_status solve_at(fenp_linear_state *s, double lambda, double gap,
                            fenp_linear_point *point, const fenp_task *task, fen_error *err)
 {
-    double goal = 0.3 * gap, best = INFINITY;
-    fen_status status = look_ahead(s, lambda, err);
+    double best = INFINITY;
+    fen_status status = fenp_linear_uses_newton(s) ? fenp_trail_go_on(s, lambda, err) : FEN_OK;
+    if (status == FEN_OK) status = fenp_join_ahead(s, lambda, err);
+    double goal = fenp_pool_is_complete(s) && fenp_linear_uses_newton(s) ? 0.9 * gap : 0.3 * gap;
     point->relative_gap = INFINITY;
     for (int round = 0; status == FEN_OK && round < ROUNDS; round++) {
         int64_t joined = 0;
         status = solve_pool(s, lambda, goal, task, err);
         judge(s, lambda, point);
         if (status != FEN_OK || point->relative_gap <= gap) break;
-        if (!s->whole) status = invite(s, lambda, 1.0, s->now, &joined, err);
+        if (!s->whole && !fenp_pool_is_complete(s))
+            status = fenp_join_steep(s, lambda, 1.0, s->now, &joined, err);
         if (joined > 0) continue;
         goal *= 0.1;
         if (point->relative_gap < 0.5 * best) {
@@ -354,6 +222,7 @@ static fen_status begin(const fenp_linear *problem, fenp_linear_state **out, con
         status = fenp_linear_columns(s, err);
     }
     if (status == FEN_OK) status = check_lengths(s, err);
+    if (status == FEN_OK) status = fenp_linear_open_rows(s, err);
     if (status == FEN_OK) status = solve_null(s, task, err);
     const int whole = s->square && !s->descends && fenp_linear_is_whole(x) && s->largest > 0.0;
     if (status == FEN_OK && (whole || fenp_design_is_by_rows(x)))
@@ -468,7 +337,9 @@ void fenp_linear_end(fenp_linear_state *s)
 {
     if (!s) return;
     fenp_pool_close(&s->pool);
+    fenp_linear_close_rows(&s->rows_of);
     fenp_bent_close(&s->bent);
+    fenp_trail_close(&s->trail);
     free(s->base), free(s->list), free(s->cross), free(s->sum);
     free(s);
 }
@@ -479,7 +350,7 @@ int64_t fenp_linear_bytes(const fenp_linear *problem)
     const int64_t rest = fenp_bytes(6 * x->n + 7 * x->p, x->copies, sizeof(double));
     if (fenp_design_is_by_rows(x)) /* sums, their matrix, and a factor of it */
         return 3 * fenp_bytes(x->p + 2, x->p + 2, sizeof(double)) + rest;
-    const int64_t most = GRAM_MOST / 2, likely = x->n < most ? x->n : most;
+    const int64_t most = FENP_GRAM_MOST / 2, likely = x->n < most ? x->n : most;
     const int64_t pool = x->p < likely ? x->p : likely, k = pool * x->copies;
     const int64_t columns = x->dense ? fenp_bytes(x->n, pool, sizeof(double)) : 0;
     return 2 * fenp_bytes(k, k, sizeof(double)) + 2 * columns + rest;

@@ -12,7 +12,8 @@
  *   so that the slopes of all coefficients are H beta - a, a = sum_i slant_i e_i: no column is
  *   read for them (exact). Where H would be singular a ridge stands on its diagonal.
  *   Other losses, and pieces where steps fell short time and again: h = w v''(t), floor at least,
- *   of all rows anew when linear_newton.c asks for it.
+ *   of all rows anew when linear_newton.c asks for it. Between, a factor follows the sum of the
+ *   curvatures: most of what they change by is common to all.
  * Accuracy. What has been in H leaves rounding errors of its size: where a diagonal has become a
  *   thousandth of what it was, or most rows change, H is made anew.
  * Cost. c k^2 flops for c rows that change, n k^2 anew, 2 n m k for m columns that join; 24 n
@@ -77,40 +78,18 @@ void fenp_bent_close(fenp_bent *b)
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-/* Where t is on the pieces of a loss: its curvature, and the constant part of its slope. */
-static double place_on(const fen_piece *c, double t, double *slant)
-{
-    const double left = c->linear - t;
-    const double past = left > c->kink ? left - c->kink : left < -c->kink ? left + c->kink : 0.0;
-    const double z = past / c->curvature;
-    *slant = z >= c->high ? c->high : z <= c->low ? c->low : 0.0;
-    if (z >= c->high || z <= c->low || (past == 0.0 && c->kink > 0.0)) return 0.0;
-    *slant = (c->linear - (past > 0.0 ? c->kink : -c->kink)) / c->curvature;
-    return 1.0 / c->curvature;
-}
-
 /* h and slant of all rows; 0: too few bend. */
 static int find_pieces(fenp_linear_state *s)
 {
     fenp_bent *b = &s->bent;
-    const int64_t n = s->q.x->n;
-    double square = 0.0;
+    const double all = s->rows_of.bend * s->weight_sum;
+    long double square = 0.0L;
     for (int64_t t = 0; t < s->q.x->copies; t++) {
-        double mass = 0.0;
-        for (int64_t i = t * n; i < (t + 1) * n; i++) {
-            fen_piece c;
-            const double w = s->q.w[i];
-            b->next[i] = b->lean[i] = 0.0;
-            if (!(w > 0.0)) continue;
-            s->q.loss->piece(s->y[i], s->q.par, &c);
-            const double h = place_on(&c, s->t[i] + s->b[t], &b->lean[i]);
-            square += w * c.curvature * b->lean[i] * b->lean[i];
-            b->lean[i] *= w;
-            mass += b->next[i] = w * h;
-        }
-        if (!(mass > MASS_LEAST * s->q.loss->smoothness * s->weight_sum)) return 0;
+        const fenp_bend_sums of = fenp_linear_bend_of_rows(s, t, b->next, b->lean);
+        if (!(of.mass > MASS_LEAST * all)) return 0;
+        square += of.square;
     }
-    b->size = sqrt(square);
+    b->size = (double)sqrtl(square);
     return 1;
 }
 
@@ -153,18 +132,23 @@ static const double *deviations(const void *of, int64_t from, int64_t count, dou
     return room;
 }
 
-/* The products of what is in the upper triangle of a copy: + factor a_i a_j. */
+/* H += factor a a', upper triangle of copy t */
 static void add_product(fenp_linear_state *s, int64_t t, const double *a, double factor)
 {
     fenp_pool *p = &s->pool;
     const int64_t copies = s->q.x->copies;
+    if (copies == 1) {
+        cblas_dsyr(CblasColMajor, CblasUpper, (int)p->shaped, factor, a, 1, p->h, (int)p->ld);
+        return;
+    }
     for (int64_t j = 0; j < p->shaped; j++) {
         double *to = p->h + (j * copies + t) * p->ld + t;
         for (int64_t i = 0; i <= j; i++) to[i * copies] += factor * a[i] * a[j];
     }
 }
 
-/* H += sign sum d e e' over the count rows that are listed. */
+/* H += sign sum d e e' over the count rows that are listed, upper triangle of copy t. Many rows
+ * are shared out among the threads; few go to H as they are. */
 static fen_status add_rows(fenp_linear_state *s, int64_t t, int64_t count, double sign,
                            fen_error *err)
 {
@@ -181,6 +165,12 @@ static fen_status add_rows(fenp_linear_state *s, int64_t t, int64_t count, doubl
                                  .c = s->bent.products,
                                  .ldc = size };
     if (count == 0) return FEN_OK;
+    if (count <= size && copies == 1) { /* they fit there */
+        deviations(&of, 0, count, s->bent.products);
+        cblas_dsyrk(CblasColMajor, CblasUpper, CblasNoTrans, (int)size, (int)count, sign,
+                    s->bent.products, (int)size, 1.0, p->h, (int)p->ld);
+        return FEN_OK;
+    }
     if (fenp_syrk_run(&products))
         return fenp_no_memory(err, fenp_bytes(SOME, size, sizeof(double)), "the Newton step");
     for (int64_t j = 0; j < size; j++) {
@@ -191,11 +181,11 @@ static fen_status add_rows(fenp_linear_state *s, int64_t t, int64_t count, doubl
     return FEN_OK;
 }
 
-/* Both triangles. */
-static void mirror(fenp_pool *p, int64_t side)
+/* The lower triangle, as far as the columns from old on tell of it. */
+static void mirror(fenp_pool *p, int64_t old, int64_t side)
 {
     for (int64_t from = 0; from < side; from += TILE)
-        for (int64_t to = from; to < side; to += TILE)
+        for (int64_t to = from > old ? from : old; to < side; to += TILE)
             for (int64_t i = from; i < from + TILE && i < side; i++)
                 for (int64_t j = to > i ? to : i + 1; j < to + TILE && j < side; j++)
                     p->h[i * p->ld + j] = p->h[j * p->ld + i];
@@ -310,16 +300,41 @@ fen_status fenp_bent_follow(fenp_linear_state *s, fen_error *err)
     fenp_pool *p = &s->pool;
     const int before = b->exact && p->shaped > 0;
     fen_status status = FEN_OK;
-    b->exact = s->q.loss->piece && s->floor <= RIDGE_MOST && find_pieces(s);
+    b->exact = s->rows_of.kind == FENP_ROWS_PIECES && s->floor <= RIDGE_MOST && find_pieces(s);
     if (!b->exact || !before || !is_near(s)) {
         if (before || b->exact) p->shaped = 0; /* old curvatures of another kind still serve */
     } else {
         for (int64_t t = 0; t < s->q.x->copies && status == FEN_OK; t++) status = change(s, t, err);
-        mirror(p, p->shaped * s->q.x->copies);
+        mirror(p, 0, p->shaped * s->q.x->copies);
         if (status != FEN_OK || has_faded(s)) p->shaped = 0;
     }
     if (b->exact) take_rows(s);
     return status;
+}
+
+/* The matrix of one copy, and what it was made with. */
+static void scale_copy(fenp_linear_state *s, int64_t t, double times)
+{
+    fenp_bent *b = &s->bent;
+    fenp_pool *p = &s->pool;
+    const int64_t n = s->q.x->n, copies = s->q.x->copies;
+    for (int64_t i = t * n; i < (t + 1) * n; i++) b->h[i] *= times;
+    b->mass[t] *= times;
+    for (int64_t j = t; j < p->shaped * copies; j += copies)
+        for (int64_t i = t; i < p->shaped * copies; i += copies) p->h[j * p->ld + i] *= times;
+}
+
+void fenp_bent_rescale(fenp_linear_state *s)
+{
+    fenp_bent *b = &s->bent;
+    const int64_t n = s->q.x->n;
+    fenp_linear_curvatures(s, b->next);
+    for (int64_t t = 0; t < s->q.x->copies; t++) {
+        double now = 0.0;
+        for (int64_t i = t * n; i < (t + 1) * n; i++) now += b->next[i];
+        const double times = now / b->mass[t];
+        if (times > 0.0 && isfinite(times) && fabs(times - 1.0) > 1e-3) scale_copy(s, t, times);
+    }
 }
 
 void fenp_bent_renew(fenp_linear_state *s)
@@ -416,7 +431,7 @@ fen_status fenp_bent_join(fenp_linear_state *s, fen_error *err)
     }
     if (old < p->size) {
         p->shaped = p->size;
-        mirror(p, p->size * copies);
+        mirror(p, old * copies, p->size * copies);
         for (int64_t k = old * copies; k < p->size * copies; k++) b->peak[k] = p->h[k * p->ld + k];
     }
     set_ridge(s);

@@ -60,17 +60,15 @@ static void dense_scores(fenp_linear_state *s)
     }
 }
 
-static void sparse_scores(fenp_linear_state *s)
+void fenp_linear_add_column(fenp_linear_state *s, int64_t k, double times)
 {
     const fenp_design *x = s->q.x;
-    const fenp_pool *p = &s->pool;
-    for (int64_t k = 0; k < p->size * x->copies; k++) {
-        const double beta = p->beta[k];
-        const int64_t j = p->feature[k / x->copies];
-        double *t = s->t + k % x->copies * x->n;
-        if (beta == 0.0) continue;
-        for (int64_t e = x->start[j]; e < x->start[j + 1]; e++) t[x->row[e]] += beta * x->value[e];
-    }
+    const int64_t j = s->pool.feature[k / x->copies];
+    double *t = s->t + k % x->copies * x->n;
+    if (x->dense)
+        add_columns(x, &j, &times, 1, 0, x->n, t);
+    else
+        for (int64_t e = x->start[j]; e < x->start[j + 1]; e++) t[x->row[e]] += times * x->value[e];
 }
 
 void fenp_linear_scores(fenp_linear_state *s)
@@ -79,7 +77,8 @@ void fenp_linear_scores(fenp_linear_state *s)
     if (s->q.x->dense) {
         dense_scores(s);
     } else if (s->q.x->start) {
-        sparse_scores(s);
+        for (int64_t k = 0; k < s->pool.size * s->q.x->copies; k++)
+            if (s->pool.beta[k] != 0.0) fenp_linear_add_column(s, k, s->pool.beta[k]);
     } else {
         fenp_pool_deliver(s);
         if (s->pool.size > 0) fenp_design_scores(s->q.x, s->beta, s->t);
@@ -110,16 +109,8 @@ static void square_dual(fenp_linear_state *s, int64_t t)
 
 void fenp_linear_dual(fenp_linear_state *s)
 {
-    const int64_t n = s->q.x->n;
     for (int64_t t = 0; s->square && t < s->q.x->copies; t++) square_dual(s, t);
-    if (s->square) return;
-    for (int64_t t = 0; t < s->q.x->copies; t++) {
-        const fenp_target q = copy_of(s, t);
-        double *u = s->u + t * n;
-        s->b[t] = fenp_target_offset(&q, s->t + t * n, s->b[t]);
-        fenp_target_slopes(&q, s->t + t * n, s->b[t], u);
-        for (int64_t i = 0; i < n; i++) u[i] = -u[i];
-    }
+    if (!s->square) fenp_linear_dual_of_rows(s);
 }
 
 double fenp_linear_loss(const fenp_linear_state *s)
@@ -283,8 +274,11 @@ void fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside
         const double part = s->q.mix == 1.0 ? square_part(of, most) : 1.0;
         dual = part * (2.0 * of.cross - part * of.loss);
     } else {
-        point->loss = fenp_linear_loss(s);
-        dual = minus_conjugates(s, most);
+        const fenp_linear_rows *rows = &s->rows_of;
+        const int pieces = !s->pieces && rows->kind == FENP_ROWS_PIECES;
+        point->loss = s->pieces ? fenp_linear_loss(s) : (double)rows->loss;
+        dual = pieces ? (double)(most * rows->cross - most * most * rows->square)
+                      : minus_conjugates(s, most);
     }
     point->lambda = lambda;
     point->primal = point->loss + fenp_linear_penalty(s);

@@ -6,8 +6,8 @@
  * found anew. H is the affair of linear_bent.c:
  *   losses in pieces   H follows the rows, and slopes are H beta - a: of the columns only those
  *                      with a coefficient are read, for the scores along the ray
- *   others             old curvatures serve as long as a step with them still makes the gap four
- *                      times smaller: slopes are always those of the true loss
+ *   others             old curvatures serve, times a factor, as long as a step with them still
+ *                      makes the gap four times smaller: slopes are always those of the true loss
  * Curvatures are a share of the loss's smoothness at least, 1e-8 or what steps that fell short
  * have taught: on straight parts of a loss H promises too much.
  * Convergence: quadratic with new curvatures once the supports agree.
@@ -22,7 +22,6 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/linalg.h"
-#include "solver/target.h"
 
 enum { STEPS = 60, HALVINGS = 40 };
 
@@ -30,17 +29,18 @@ typedef struct newton {
     fenp_linear_state *s;
     double *beta;        /* k: where the step began                                */
     double *ray, *start; /* rows: scores along it, and where it begins              */
-    double *shift;       /* copies: b along it                                     */
+    double *shift, *b;   /* copies: b along it, and where it begins                 */
 } newton;
 
 static fen_status open(fenp_linear_state *s, newton *r, fen_error *err)
 {
     const int64_t copies = s->q.x->copies, k = s->pool.size * copies;
-    const int64_t bytes = fenp_bytes(k + 2 * s->rows + copies, 1, sizeof(double));
+    const int64_t bytes = fenp_bytes(k + 2 * s->rows + 2 * copies, 1, sizeof(double));
     double *at = bytes < 0 ? NULL : fenp_new(bytes, 1);
     *r = (newton){ .s = s, .beta = at };
     if (!at) return fenp_no_memory(err, bytes, "the Newton step");
-    r->ray = r->beta + k, r->start = r->ray + s->rows, r->shift = r->start + s->rows;
+    r->ray = r->beta + k, r->start = r->ray + s->rows;
+    r->shift = r->start + s->rows, r->b = r->shift + copies;
     return fenp_bent_open(s, err);
 }
 
@@ -54,6 +54,7 @@ static void aim(newton *r)
     fenp_pool *p = &s->pool;
     const int64_t k = p->size * s->q.x->copies, copies = s->q.x->copies;
     memcpy(r->start, s->t, (size_t)s->rows * sizeof *s->t);
+    memcpy(r->b, s->b, (size_t)copies * sizeof *s->b);
     fenp_linear_scores(s);
     for (int64_t i = 0; i < s->rows; i++) r->ray[i] = s->t[i] - r->start[i];
     for (int64_t t = 0; t < copies; t++) r->shift[t] = 0.0;
@@ -61,6 +62,7 @@ static void aim(newton *r)
         r->shift[i % copies] -= (p->centre[i] + p->mean[i / copies]) * (p->beta[i] - r->beta[i]);
 }
 
+/* With the best b. */
 static double objective(newton *r, double length, const double *goal)
 {
     fenp_linear_state *s = r->s;
@@ -69,24 +71,20 @@ static double objective(newton *r, double length, const double *goal)
     for (int64_t i = 0; i < p->size * copies; i++)
         p->beta[i] = length == 1.0 ? goal[i] : r->beta[i] + length * (goal[i] - r->beta[i]);
     for (int64_t i = 0; i < s->rows; i++) s->t[i] = r->start[i] + length * r->ray[i];
-    return fenp_linear_loss(s) + fenp_linear_penalty(s);
+    for (int64_t t = 0; t < copies; t++) s->b[t] = r->b[t] + length * r->shift[t];
+    fenp_linear_dual(s);
+    return (double)s->rows_of.loss + fenp_linear_penalty(s);
 }
 
 /* How much of the ray lets the objective fall; 0: nothing. */
 static double search(newton *r, double before, double promised, double *goal)
 {
-    fenp_linear_state *s = r->s;
-    fenp_pool *p = &s->pool;
-    const int64_t copies = s->q.x->copies;
+    const fenp_pool *p = &r->s->pool;
     const double fuzz = 4.0 * DBL_EPSILON * fabs(before);
-    double length = 1.0, at = 0.0;
-    memcpy(goal, p->beta, (size_t)(p->size * copies) * sizeof *goal);
-    for (int halving = 0; halving < HALVINGS; halving++, length *= 0.5) {
-        for (int64_t t = 0; t < copies; t++) s->b[t] += (length - at) * r->shift[t];
-        at = length;
+    double length = 1.0;
+    memcpy(goal, p->beta, (size_t)(p->size * r->s->q.x->copies) * sizeof *goal);
+    for (int halving = 0; halving < HALVINGS; halving++, length *= 0.5)
         if (objective(r, length, goal) <= before + 1e-4 * length * promised + fuzz) return length;
-    }
-    for (int64_t t = 0; t < copies; t++) s->b[t] -= at * r->shift[t];
     objective(r, 0.0, goal);
     return 0.0;
 }
@@ -171,11 +169,11 @@ fen_status fenp_linear_newton(fenp_linear_state *s, double lambda, double goal,
         if (status != FEN_OK || known) break;
         const int fresh = s->bent.exact || s->pool.shaped == 0 || at.relative_gap > 0.25 * before;
         if (fresh && !s->bent.exact) fenp_bent_renew(s);
+        if (!fresh) fenp_bent_rescale(s);
         status = fenp_bent_join(s, err);
         if (status != FEN_OK) break;
         before = at.relative_gap;
         const int moved = step(&r, at.primal, precision(s, before, goal), kept, task, &status, err);
-        fenp_linear_dual(s);
         if (!moved && fresh) break;
         if (!moved) before = 0.0; /* new curvatures next */
     }

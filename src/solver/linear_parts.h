@@ -28,6 +28,15 @@ typedef struct fenp_pool {
     int64_t kept;              /* see pivot.h: of factor and who, for the matrix as it is  */
 } fenp_pool;
 
+/* What the rows of a smooth loss say: linear_rows.c. */
+typedef struct fenp_linear_rows {
+    enum { FENP_ROWS_ANY, FENP_ROWS_PIECES, FENP_ROWS_ODDS } kind;
+    double *linear, *low, *high;        /* rows: of fen_piece; else NULL                  */
+    double bend, kink;                  /* 1 / its curvature, its kink                   */
+    long double loss;                   /* at the dual vector that was made last          */
+    long double cross, square;          /* pieces: conjugates of a part of it, see there   */
+} fenp_linear_rows;
+
 /* What the matrix of Newton's method is made of: linear_bent.c. */
 typedef struct fenp_bent {
     double *h;                 /* rows: curvatures                                       */
@@ -43,6 +52,12 @@ typedef struct fenp_bent {
     double size;               /* exact: of the labels, for rounding errors              */
     int exact;                 /* curvatures are those of the loss: slopes by the matrix  */
 } fenp_bent;
+
+/* The solution before the last: linear_trail.c. */
+typedef struct fenp_trail {
+    double lambda;             /* 0: there is none                                       */
+    double *t, *beta, *b;      /* rows, coefs, copies                                    */
+} fenp_trail;
 
 struct fenp_linear_state {
     fenp_linear q;
@@ -81,9 +96,15 @@ struct fenp_linear_state {
     double *sum;               /* side x side, p of them used: 2 Z'WZ, until the pool has it */
     int64_t side;
     int settled;               /* t, b and u are those of the pool's beta (Newton)        */
+    fenp_linear_rows rows_of;
     fenp_bent bent;
+    fenp_trail trail;
     fenp_pool pool;
 };
+
+/* Which of all coefficients the pool's k-th is. */
+static inline int64_t fenp_pool_coefficient(const fenp_linear_state *s, int64_t k)
+{ return k % s->q.x->copies * s->q.x->p + s->pool.feature[k / s->q.x->copies]; }
 
 /* Asked for every group at every look: no division where there are no copies. */
 static inline int fenp_pool_has(const fenp_linear_state *s, int64_t group)
@@ -91,6 +112,11 @@ static inline int fenp_pool_has(const fenp_linear_state *s, int64_t group)
     const int64_t first = fenp_group_member(s->q.groups, group, 0);
     return s->pool.place[s->q.x->copies == 1 ? first : first % s->q.x->p] >= 0;
 }
+
+static inline int fenp_pool_is_complete(const fenp_linear_state *s)
+{ return s->pool.size == s->q.x->p; }
+static inline int fenp_linear_uses_newton(const fenp_linear_state *s)
+{ return !s->pieces && !s->descends && !s->square; }
 
 /* Is the Gram matrix of all features made at once? Asked of the square loss. */
 enum { FENP_WHOLE_MOST = 3000 };   /* coefficients */
@@ -119,6 +145,18 @@ void       fenp_pool_price(fenp_linear_state *s, double lambda);
 /* g = -x_k'u of the pool's coefficients */
 void       fenp_pool_slopes(fenp_linear_state *s);
 
+/* ---- linear_join.c ---- */
+enum { FENP_GRAM_MOST = 3000 };    /* coefficients that have a Gram matrix */
+/* Groups outside with slope > floor lambda a mix join, the steepest first. *joined: how many. */
+fen_status fenp_join_steep(fenp_linear_state *s, double lambda, double floor, const double *slope,
+                           int64_t *joined, fen_error *err);
+/* Those whose slope comes near to a lambda that is to be solved. */
+fen_status fenp_join_ahead(fenp_linear_state *s, double lambda, fen_error *err);
+/* Only the groups with a coefficient stay; with or without a Gram matrix from now on. */
+fen_status fenp_join_anew(fenp_linear_state *s, int descends, fen_error *err);
+/* Does the pool as it is have room for a Gram matrix? */
+int        fenp_join_has_room(const fenp_linear_state *s);
+
 /* ---- the pool's problem: each leaves beta and g of the pool at its optimum, and t and b with
  * them. goal: relative gap by the pool's own groups. ---- */
 /* linear_square.c: square loss by pivot.h or group_qp.h on the Gram matrix. Whole: t and b wait. */
@@ -127,6 +165,16 @@ fen_status fenp_linear_square(fenp_linear_state *s, double lambda, double goal,
 /* linear_newton.c: smooth losses, by Newton steps with the same two. */
 fen_status fenp_linear_newton(fenp_linear_state *s, double lambda, double goal,
                               const fenp_task *task, fen_error *err);
+/* ---- linear_rows.c ---- */
+fen_status fenp_linear_open_rows(fenp_linear_state *s, fen_error *err);
+void       fenp_linear_close_rows(fenp_linear_rows *rows);
+/* Smooth losses: the best b for t, from where it is, u = -w v'(t + b), and sums of both. */
+void       fenp_linear_dual_of_rows(fenp_linear_state *s);
+/* Pieces: w v'(t + b) = h (t + b) - slant of all rows of a copy; sums of h and slant, and of
+ * slant^2 over the curvature that w alone would have. */
+typedef struct fenp_bend_sums { long double mass, pull, square; } fenp_bend_sums;
+fenp_bend_sums fenp_linear_bend_of_rows(const fenp_linear_state *s, int64_t copy, double *h, double *slant);
+
 /* ---- linear_bent.c: the matrix of Newton's method ---- */
 fen_status fenp_bent_open(fenp_linear_state *s, fen_error *err);
 void       fenp_bent_close(fenp_bent *bent);
@@ -135,12 +183,17 @@ void       fenp_bent_close(fenp_bent *bent);
 fen_status fenp_bent_follow(fenp_linear_state *s, fen_error *err);
 /* Curvatures of where the rows are now, for a matrix to be made anew. */
 void       fenp_bent_renew(fenp_linear_state *s);
+/* The matrix as it is, times what the sum of the curvatures has changed by. */
+void       fenp_bent_rescale(fenp_linear_state *s);
 /* Features that the matrix does not have yet join it. */
 fen_status fenp_bent_join(fenp_linear_state *s, fen_error *err);
 /* Exact: slopes g of the pool by the matrix. */
 void       fenp_bent_slopes(fenp_linear_state *s);
 /* Are they good enough, rounding errors being what they are, to tell such a gap? */
 int        fenp_bent_tells(const fenp_linear_state *s, double gap, double primal);
+/* ---- linear_trail.c: ahead to where the solution at lambda is likely to be ---- */
+fen_status fenp_trail_go_on(fenp_linear_state *s, double lambda, fen_error *err);
+void       fenp_trail_close(fenp_trail *trail);
 /* The quadratic 1/2 b'Hb + .. of the pool, slopes g at its beta, with the penalty: to where the
  * violation is at most tolerance. */
 fen_status fenp_linear_quadratic(fenp_linear_state *s, double tolerance, const fenp_task *task,
@@ -162,6 +215,8 @@ void fenp_linear_look_at_all(fenp_linear_state *s);   /* u becomes ref */
 /* ---- linear_gap.c ---- */
 /* t = X beta of the pool, without b */
 void   fenp_linear_scores(fenp_linear_state *s);
+/* t += times the column of the pool's k-th coefficient */
+void   fenp_linear_add_column(fenp_linear_state *s, int64_t k, double times);
 /* Smooth losses: the best b for t, and u = -w v'(t + b). */
 void   fenp_linear_dual(fenp_linear_state *s);
 double fenp_linear_loss(const fenp_linear_state *s);            /* at t + b               */

@@ -236,10 +236,18 @@ static void other_losses_wait_to_be_asked(void **state)
     expect_matrix(s, 1e-14);
     admit(s, 5, 9);
     expect_matrix(s, 1e-14);
-    const double before = s->pool.h[0];
+    const double before = s->pool.h[0], corner = s->pool.h[6 * s->pool.ld + 2];
     stir(s, 1, 1.0);
     admit(s, 9, 10);
     assert_true(s->pool.h[0] == before);
+    double now = 0.0,
+           then = s->bent.mass[0]; /* the sum of the curvatures is followed by a factor */
+    for (int64_t i = 0; i < 120; i++) now += curvature(s, i);
+    fenp_bent_rescale(s);
+    assert_true(fabs(s->pool.h[0] - before * now / then) <= 1e-14 * before);
+    assert_true(fabs(s->pool.h[6 * s->pool.ld + 2] - corner * now / then) <= 1e-14 * fabs(corner));
+    assert_true(s->pool.h[6 * s->pool.ld + 2] == s->pool.h[2 * s->pool.ld + 6]);
+    assert_true(fabs(s->bent.mass[0] - now) <= 1e-14 * now);
     fenp_bent_renew(s);
     assert_int_equal(fenp_bent_join(s, NULL), FEN_OK);
     expect_matrix(s, 1e-14);
