@@ -444,29 +444,36 @@ static fen_status run(fenp_inside *s, double goal, const fenp_task *task, fen_er
     return status;
 }
 
+static fen_status go_inside(fenp_inside *s, double goal, const fenp_task *task, fen_error *err)
+{
+    fenp_arena arena = { 0 };
+    fen_status status = fenp_inside_widen(s, &arena, err);
+    if (status != FEN_OK) return status;
+    status = fenp_inside_start(s, goal, task, err);
+    if (status == FEN_OK) status = run(s, goal, task, err);
+    fenp_inside_zeros(s, goal);
+    if (!s->proved && !(fenp_inside_gap(s) <= goal)) cut(s, s->best_u); /* more than 0 */
+    fenp_arena_close(&arena);
+    return status;
+}
+
 fen_status fenp_interior_solve(const fenp_interior *q, double goal, double *beta, double *u,
                                double *gap, const fenp_task *task, fen_error *err)
 {
     fenp_inside s = { .q = q };
-    fenp_arena arena = { 0 }, matrices = { 0 };
+    fenp_arena arena = { 0 };
     fen_status status = fenp_inside_open(&s, &arena, err);
     if (status != FEN_OK) return status;
     const int narrowed = fenp_threads_narrow(q->n * q->k / FEW);
     offer_simple(&s, beta);
     if (!(fenp_inside_gap(&s) <= goal)) status = fenp_inside_walk(&s, goal, task, err);
-    if (status == FEN_OK && !(fenp_inside_gap(&s) <= goal)) {
-        status = fenp_inside_widen(&s, &matrices, err);
-        if (status == FEN_OK) status = fenp_inside_start(&s, goal, task, err);
-        if (status == FEN_OK) status = run(&s, goal, task, err);
-        fenp_inside_zeros(&s, goal);
-        if (!s.proved && !(fenp_inside_gap(&s) <= goal)) cut(&s, s.best_u); /* more than 0 */
-    }
+    if (status == FEN_OK && !(fenp_inside_gap(&s) <= goal)) status = go_inside(&s, goal, task, err);
     fenp_free_leave(&s, s.best_beta);
     s.best_primal = fenp_inside_primal(&s, s.best_beta);
     memcpy(beta, s.best_beta, (size_t)q->k * sizeof(double));
     memcpy(u, s.best_u, (size_t)q->n * sizeof(double));
     *gap = fenp_inside_gap(&s);
     fenp_threads_widen(narrowed);
-    fenp_arena_close(&arena), fenp_arena_close(&matrices);
+    fenp_arena_close(&arena);
     return status;
 }

@@ -1,4 +1,5 @@
-/* interior.h -- a loss in pieces with norms as penalty, by a primal-dual interior point method
+/* interior.h -- a loss in pieces with norms as penalty, by a primal-dual interior point method, or
+ * along vertices where all pieces are straight
  *
  *     minimise over beta   sum_i w_i v_i(x_i . beta) + sum_g l_g ||beta_g|| + sum_j d_j/2 beta_j^2
  *
@@ -21,11 +22,12 @@ typedef struct fenp_interior {
     int nonnegative;           /* all columns but the unbounded ones; groups of one     */
     int64_t unbounded;         /* the last so many groups: free, of any sign (biases)   */
     const double *f0;          /* n: scores that are there before X beta; NULL: 0       */
+    int    inside;             /* interior points alone, no walk along vertices          */
 } fenp_interior;
-/* beta: k, in (a guess or 0) and out; u: n, the dual vector w z, out: inside the domain of the
- * conjugates and in the feasible set. *gap: P - D over max(|P|, 1e-12 P(0)); infinite if no beta
- * with a finite P was found. Works until that is at most goal, or no longer falls. FEN_LIMIT,
- * FEN_STOPPED: beta, u and gap are the best so far. */
+/* beta: k, in (a guess or 0; the answer for prices near these is a good one) and out; u: n, the dual
+ * vector w z, out: inside the domain of the conjugates and in the feasible set. *gap: P - D over
+ * max(|P|, 1e-12 P(0)); infinite if no beta with a finite P was found. Works until that is at most
+ * goal, or no longer falls. FEN_LIMIT, FEN_STOPPED: beta, u and gap are the best so far. */
 fen_status fenp_interior_solve(const fenp_interior *q, double goal, double *beta, double *u,
                                double *gap, const fenp_task *task, fen_error *err);
 #endif

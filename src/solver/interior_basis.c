@@ -1,8 +1,8 @@
 /* interior_basis.c -- see interior_vertex.h: the inverse of B, and how it follows changes
  *
  * Method. The inverse is there explicitly. It is made by an LU factorisation in halves of columns,
- * whose row exchanges choose the corners, and two triangular solutions with the unit matrix; it
- * follows a change of B by a rank-one update:
+ * whose row exchanges choose the corners, from U^-1 and L; it follows a change of B by a rank-one
+ * update:
  *
  *     a corner for another     w = x_t' B^-1:  column e / w_e, the others less column e w_f / w_e
  *     a column for another     v = B^-1 x_j:   row c / v_c, the others less row c v_r / v_c
@@ -11,8 +11,8 @@
  *
  * Accuracy. Updates lose what their pivots are small by: whoever makes many of them renews the
  * inverse now and then, and refines what it gives.
- * Cost. c m^2 + 2 m^3 flops for m columns and c corners to choose from; 2 m^2 to 6 m^2 per change;
- * 8 m (m + k) bytes. */
+ * Cost. c m^2 + m^3 flops for m columns and c corners to choose from; 2 m^2 to 6 m^2 per change;
+ * 8 m (m + k + n) bytes. */
 #include "solver/interior_vertex.h"
 
 #include <math.h>
@@ -29,14 +29,14 @@ static const double DEPENDENT = 1e-11; /* rest of a column, relative to it: roun
 
 fen_status fenp_vertex_open(fenp_vertex *v, int64_t room, fen_error *err)
 {
-    const int64_t own = fenp_bytes(room, room + v->k + 5, sizeof(double));
+    const int64_t own = fenp_bytes(room, room + v->k + v->n + 5, sizeof(double));
     const int64_t rest = fenp_bytes(v->k, 1, 8), last = fenp_bytes(v->terms, 1, 8);
     const int64_t bytes = own < 0 || rest < 0 || last < 0 ? -1 : own + rest + last;
     double *at = bytes < 0 ? NULL : fenp_new(bytes, 1);
     if (!at) return fenp_no_memory(err, bytes, "the walk along vertices");
     v->owned = at, v->m = 0, v->room = room;
     v->inverse = at, at += room * room;
-    v->rows = at, at += room * v->k;
+    v->rows = at, v->columns = at + room * v->k, at += room * (v->k + v->n);
     v->work1 = at, v->work2 = at + room, v->work3 = at + 2 * room, at += 3 * room;
     v->column = (int64_t *)at, v->corner = v->column + room, v->at_column = v->corner + room;
     v->at_corner = v->at_column + v->k;
@@ -119,17 +119,16 @@ static fen_status open_factors(const fenp_vertex *v, const int64_t *columns, int
     return FEN_OK;
 }
 
-static void keep_row(fenp_vertex *v, int64_t place)
-{
-    cblas_dcopy((int)v->k, v->x + fenp_vertex_row(v, v->corner[place]), (int)v->n,
-                v->rows + place * v->k, 1);
-}
-
-static void put(fenp_vertex *v, int64_t place, int64_t column, int64_t corner)
+static void put_column(fenp_vertex *v, int64_t place, int64_t column)
 {
     v->column[place] = column, v->at_column[column] = place;
+    memcpy(v->columns + place * v->n, v->x + column * v->n, (size_t)v->n * sizeof(double));
+}
+
+static void put_corner(fenp_vertex *v, int64_t place, int64_t corner)
+{
     v->corner[place] = corner, v->at_corner[corner] = place;
-    keep_row(v, place);
+    cblas_dcopy((int)v->k, v->x + fenp_vertex_row(v, corner), (int)v->n, v->rows + place * v->k, 1);
 }
 
 static void clear(fenp_vertex *v)
@@ -139,17 +138,21 @@ static void clear(fenp_vertex *v)
     v->m = 0;
 }
 
-static void invert(fenp_vertex *v, const factors *f)
+/* U^-1, as the transpose of a lower triangle, and from that U^-1 L^-1 */
+static fen_status invert(fenp_vertex *v, const factors *f, fen_error *err)
 {
-    const int m = (int)f->columns, ld = (int)v->room;
-    for (int64_t c = 0; c < m; c++) {
-        memset(v->inverse + c * ld, 0, (size_t)m * sizeof(double));
-        v->inverse[c + c * ld] = 1.0;
-    }
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, m, m, 1.0, f->z,
-                (int)f->rows, v->inverse, ld);
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, m, m, 1.0, f->z,
-                (int)f->rows, v->inverse, ld);
+    const int64_t m = v->m, ld = v->room;
+    double *inverse = v->inverse;
+    for (int64_t c = 0; c < m; c++)
+        for (int64_t r = c; r < m; r++) inverse[r + c * ld] = f->z[c + r * f->rows];
+    const fen_status status = fenp_triangular_inverse(m, inverse, ld, err);
+    for (int64_t c = 0; c < m; c++)
+        for (int64_t r = c + 1; r < m; r++)
+            inverse[c + r * ld] = inverse[r + c * ld], inverse[r + c * ld] = 0.0;
+    if (m > 0)
+        cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasUnit, (int)m, (int)m,
+                    1.0, f->z, (int)f->rows, inverse, (int)ld);
+    return status;
 }
 
 fen_status fenp_vertex_build(fenp_vertex *v, const int64_t *columns, int64_t count,
@@ -157,14 +160,15 @@ fen_status fenp_vertex_build(fenp_vertex *v, const int64_t *columns, int64_t cou
                              fen_error *err)
 {
     factors f;
-    const fen_status status = open_factors(v, columns, count, corners, corner_count, &f, err);
+    fen_status status = open_factors(v, columns, count, corners, corner_count, &f, err);
     clear(v);
     *built = 0;
     if (status == FEN_OK) {
         *built = corner_count < count ? corner_count : eliminate(&f, 0, count);
-        for (int64_t c = 0; *built == count && c < count; c++) put(v, c, columns[c], f.order[c]);
+        for (int64_t c = 0; *built == count && c < count; c++)
+            put_column(v, c, columns[c]), put_corner(v, c, f.order[c]);
         v->m = *built == count ? count : 0;
-        invert(v, &(factors){ .rows = f.rows, .columns = v->m, .z = f.z });
+        status = invert(v, &f, err);
     }
     free(f.z), free(f.order);
     return status;
@@ -206,11 +210,19 @@ void fenp_vertex_express(const fenp_vertex *v, int64_t j, double *out)
     fenp_vertex_solve(v, v->work3, out);
 }
 
-/* out <- x_t' B^-1; work3 <- x_t */
-static void express_row(const fenp_vertex *v, int64_t term, double *out)
+/* work3 <- X[term, columns] */
+void fenp_vertex_express_row(const fenp_vertex *v, int64_t term, double *out)
 {
     for (int64_t c = 0; c < v->m; c++) v->work3[c] = fenp_vertex_x(v, term, v->column[c]);
     fenp_vertex_solve_left(v, v->work3, out);
+}
+
+void fenp_vertex_times(const fenp_vertex *v, const double *beta, double *out)
+{
+    const int n = (int)v->n, m = (int)v->m;
+    memset(out, 0, (size_t)n * sizeof *out); /* without columns BLAS writes nothing */
+    if (m > 0)
+        cblas_dgemv(CblasColMajor, CblasNoTrans, n, m, 1.0, v->columns, n, beta, 1, 0.0, out, 1);
 }
 
 /* ---- changes ----------------------------------------------------------------------------- */
@@ -227,7 +239,7 @@ void fenp_vertex_extend(fenp_vertex *v, int64_t column, int64_t corner)
 {
     const int64_t m = v->m, ld = v->room;
     fenp_vertex_express(v, column, v->work1);
-    express_row(v, corner, v->work2);
+    fenp_vertex_express_row(v, corner, v->work2);
     double rest = fenp_vertex_x(v, corner, column);
     for (int64_t c = 0; c < m; c++) rest -= v->work3[c] * v->work1[c];
     update(v, 1.0 / rest);
@@ -236,22 +248,21 @@ void fenp_vertex_extend(fenp_vertex *v, int64_t column, int64_t corner)
         v->inverse[m + c * ld] = -v->work2[c] / rest;
     }
     v->inverse[m + m * ld] = 1.0 / rest;
-    put(v, m, column, corner);
+    put_column(v, m, column), put_corner(v, m, corner);
     v->m++;
 }
 
 void fenp_vertex_swap_corner(fenp_vertex *v, int64_t place, int64_t corner)
 {
     double *own = v->inverse + place * v->room;
-    express_row(v, corner, v->work2);
+    fenp_vertex_express_row(v, corner, v->work2);
     const double pivot = v->work2[place];
     memcpy(v->work1, own, (size_t)v->m * sizeof(double));
     v->work2[place] = 0.0;
     update(v, -1.0 / pivot);
     cblas_dscal((int)v->m, 1.0 / pivot, own, 1);
     v->at_corner[v->corner[place]] = -1;
-    v->corner[place] = corner, v->at_corner[corner] = place;
-    keep_row(v, place);
+    put_corner(v, place, corner);
 }
 
 void fenp_vertex_swap_column(fenp_vertex *v, int64_t place, int64_t column)
@@ -263,7 +274,7 @@ void fenp_vertex_swap_column(fenp_vertex *v, int64_t place, int64_t column)
     update(v, -1.0 / pivot);
     cblas_dscal((int)v->m, 1.0 / pivot, v->inverse + place, (int)v->room);
     v->at_column[v->column[place]] = -1;
-    v->column[place] = column, v->at_column[column] = place;
+    put_column(v, place, column);
 }
 
 void fenp_vertex_reduce(fenp_vertex *v, int64_t column_place, int64_t corner_place)
@@ -282,7 +293,7 @@ void fenp_vertex_reduce(fenp_vertex *v, int64_t column_place, int64_t corner_pla
     }
     if (column_place < last) {
         cblas_dcopy((int)m, v->inverse + last, (int)ld, v->inverse + column_place, (int)ld);
-        v->column[column_place] = v->column[last], v->at_column[v->column[last]] = column_place;
+        put_column(v, column_place, v->column[last]);
     }
     v->m--;
 }

@@ -1,7 +1,14 @@
 /* interior_edge.c -- where to go from a vertex, and how far; see interior_walk.c
  *
  * Method. Of the corners whose u is outside its domain and the columns whose slope is beyond their
- * price the one that is so by the largest part of it. Along its edge
+ * price the one with the largest share of the length of its edge: squares of lengths are estimated,
+ * and follow the steps (Forrest and Goldfarb's devex rule): with r for what ended an edge, q for
+ * any other edge and shares of r in both,
+ *
+ *     length_q^2 <- max(length_q^2, (share_q / share)^2 length^2)
+ *
+ * In problems with many columns that takes a third to two thirds of the steps that the largest
+ * violation would. Along the edge
  *
  *     P(s) = P(0) + slope s + sum over events before s of bend (s - time),   slope < 0
  *
@@ -9,7 +16,8 @@
  * passed are put in order.
  * Accuracy. Rates of residuals that are rounding, 1e-9 of what they are the sum of, are none: as
  * pivots they would spoil the inverse.
- * Cost. 2 n m flops for the rates, O(n + k) for events, log n and 2 k for every one passed. */
+ * Cost. 2 n m + 2 k m flops for rates and shares, O(n + k) for events, log n and 2 k for every one
+ * passed. */
 #include "solver/interior_walk.h"
 
 #include <math.h>
@@ -19,37 +27,84 @@
 static const double OUTSIDE = 1e-9; /* of a domain: what u may be beyond its end */
 static const double NOISE = 1e-9;   /* of a sum: rates that are rounding         */
 
-/* rate <- X d of the vertex */
-void fenp_walk_set_rate(fenp_walk *p)
-{
-    const fenp_vertex *v = &p->v;
-    memset(p->rate, 0, (size_t)v->n * sizeof(double));
-    for (int64_t c = 0; c < v->m; c++)
-        cblas_daxpy((int)v->n, p->d[c], v->x + v->column[c] * v->n, 1, p->rate, 1);
-}
+/* ---- which one --------------------------------------------------------------------------- */
+
+static double reach_of(const fenp_walk *p, int64_t t) { return p->s->high[t] - p->s->low[t]; }
 
 fenp_edge fenp_edge_find(const fenp_walk *p)
 {
     const fenp_inside *s = p->s;
     fenp_edge best = { -1, -1, 0.0, 0.0 };
-    double most = OUTSIDE;
+    double most = 0.0;
     for (int64_t e = 0; e < p->v.m; e++) {
         const int64_t t = p->v.corner[e];
         const double above = s->u[t] - s->high[t], below = s->low[t] - s->u[t];
-        const double over = fenp_larger(above, below), by = over / (s->high[t] - s->low[t]);
-        if (!(by > most)) continue;
-        most = by;
+        const double over = fenp_larger(above, below);
+        if (!(over > OUTSIDE * reach_of(p, t)) || !(over * over > most * p->corner_weight[t]))
+            continue;
+        most = over * over / p->corner_weight[t];
         best = (fenp_edge){ e, -1, above > below ? 1.0 : -1.0, -over };
     }
     for (int64_t j = 0; j < p->v.k; j++) {
         const double above = p->slope[j] - p->up[j], below = -p->down[j] - p->slope[j];
         const double over = fenp_larger(above, below);
-        if (!(over > most * p->unit[j]) || p->v.at_column[j] >= 0) continue;
-        most = over / p->unit[j];
+        if (!(over > OUTSIDE * p->unit[j]) || !(over * over > most * p->column_weight[j]) ||
+            p->v.at_column[j] >= 0)
+            continue;
+        most = over * over / p->column_weight[j];
         best = (fenp_edge){ -1, j, above > below ? 1.0 : -1.0, -over };
     }
     return best;
 }
+
+void fenp_edge_start(fenp_walk *p)
+{
+    for (int64_t t = 0; t < p->v.terms; t++) p->corner_weight[t] = reach_of(p, t) * reach_of(p, t);
+    for (int64_t j = 0; j < p->v.k; j++) p->column_weight[j] = p->unit[j] * p->unit[j];
+}
+
+/* inner and share <- how fast what ended the edge comes to 0 along the edges of all corners, of all
+ * columns; returns that of the edge itself. */
+static double set_shares(fenp_walk *p, int64_t stop)
+{
+    const fenp_vertex *v = &p->v;
+    const int is_term = stop < v->terms;
+    const int64_t place = stop - v->terms, i = fenp_vertex_row(v, stop);
+    if (is_term) {
+        fenp_vertex_express_row(v, stop, p->inner);
+        cblas_dcopy((int)v->k, v->x + i, (int)v->n, p->share, 1);
+    } else {
+        cblas_dcopy((int)v->m, v->inverse + place, (int)v->room, p->inner, 1);
+        memset(p->share, 0, (size_t)v->k * sizeof(double));
+    }
+    if (v->m > 0)
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)v->k, (int)v->m, -1.0, v->rows, (int)v->k,
+                    p->inner, 1, 1.0, p->share, 1);
+    return is_term ? p->rate[i] : p->d[place];
+}
+
+void fenp_edge_weigh(fenp_walk *p, const fenp_edge *to, int64_t stop)
+{
+    const fenp_vertex *v = &p->v;
+    const double pivot = set_shares(p, stop);
+    const double own =
+        to->leaves >= 0 ? p->corner_weight[v->corner[to->leaves]] : p->column_weight[to->enters];
+    const double next = own / (pivot * pivot);
+    for (int64_t e = 0; e < v->m; e++) {
+        double *weight = &p->corner_weight[v->corner[e]];
+        *weight = fenp_larger(*weight, next * p->inner[e] * p->inner[e]);
+    }
+    for (int64_t j = 0; j < v->k; j++)
+        p->column_weight[j] = fenp_larger(p->column_weight[j], next * p->share[j] * p->share[j]);
+    if (stop < v->terms) {
+        p->corner_weight[stop] = fenp_larger(next, reach_of(p, stop) * reach_of(p, stop));
+    } else {
+        const int64_t j = v->column[stop - v->terms];
+        p->column_weight[j] = fenp_larger(next, p->unit[j] * p->unit[j]);
+    }
+}
+
+/* ---- how far ----------------------------------------------------------------------------- */
 
 static double size_of(fenp_walk *p, int64_t j)
 {
@@ -69,7 +124,7 @@ static double aim(fenp_walk *p, const fenp_edge *to)
     else
         fenp_vertex_express(v, to->enters, p->d);
     for (int64_t c = 0; to->enters >= 0 && c < v->m; c++) p->d[c] *= -to->side;
-    fenp_walk_set_rate(p);
+    fenp_vertex_times(v, p->d, p->rate);
     if (to->enters >= 0) cblas_daxpy((int)v->n, to->side, v->x + to->enters * v->n, 1, p->rate, 1);
     for (int64_t c = 0; c < v->m; c++) sum += fabs(p->d[c]) * size_of(p, v->column[c]);
     return NOISE * (to->enters >= 0 ? sum + size_of(p, to->enters) : sum);

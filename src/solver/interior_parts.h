@@ -104,7 +104,7 @@ void   fenp_free_leave(fenp_inside *s, double *beta);
 /* ---- interior_start.c ---------------------------------------------------------------- */
 /* Arrays in arena, rows as terms; q is set. */
 fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err);
-/* Room for the Gram matrix of all columns, which the first point needs. */
+/* And what the steps need: pairs, cones, and the Gram matrix of all columns. */
 fen_status fenp_inside_widen(fenp_inside *s, fenp_arena *arena, fen_error *err);
 /* The first point. */
 fen_status fenp_inside_start(fenp_inside *s, double goal, const fenp_task *task, fen_error *err);

@@ -32,23 +32,16 @@ static fen_status take(fenp_arena *arena, const array *parts, size_t count, fen_
     return status;
 }
 
+/* What points are offered and judged with; gram for the free columns alone. */
 static fen_status lay_out(fenp_inside *s, fenp_arena *arena, fen_error *err)
 {
-    const int64_t n = s->n, k = s->k, t = s->terms, p = s->pairs, g = s->q->groups;
+    const int64_t n = s->n, k = s->k, t = s->terms;
     const int64_t rows = n < FENP_INSIDE_BLOCK ? n : FENP_INSIDE_BLOCK, side = s->side;
     const int64_t f = s->equalities > 1 ? s->equalities : 0;
     const array parts[] = {
         /* clang-format off */
-        { &s->a, t }, { &s->c, t }, { &s->low, t }, { &s->high, t }, { &s->u, t }, { &s->du, t },
-        { &s->weight, t }, { &s->steep, t }, { &s->rows, t }, { &s->rho, t },
-        { &s->x, p }, { &s->z, p }, { &s->dx, p }, { &s->dz, p }, { &s->rc, p }, { &s->rate, p },
-        { &s->kept, p },
-        { &s->beta, k }, { &s->dbeta, k }, { &s->s, k }, { &s->ds, k }, { &s->stiff, k },
-        { &s->shift, k }, { &s->columns, k }, { &s->norm, k }, { &s->scale, k }, { &s->right, k },
-        { &s->reach, k }, { &s->gradient, k }, { &s->best_beta, k },
-        { &s->tau, g }, { &s->dtau, g }, { &s->w0, g }, { &s->eta2, g }, { &s->lambda0, g },
-        { &s->q0, g },
-        { &s->w1, k }, { &s->lambda1, k }, { &s->q1, k }, { &s->work1, k }, { &s->work2, k },
+        { &s->a, t }, { &s->c, t }, { &s->low, t }, { &s->high, t }, { &s->u, t },
+        { &s->beta, k }, { &s->right, k }, { &s->gradient, k }, { &s->best_beta, k },
         { &s->gram, side * side }, { &s->block, rows * side }, { &s->root, rows },
         { &s->copy, f > 0 ? n * k : 0 }, { &s->basis, n * f }, { &s->triangle, f * f },
         { &s->fit, n }, { &s->row, n }, { &s->trial, n }, { &s->best_u, n },
@@ -59,6 +52,27 @@ static fen_status lay_out(fenp_inside *s, fenp_arena *arena, fen_error *err)
         return fenp_fail(err, FEN_BAD_CALL,
                          "%lld rows and %lld columns are too many for the interior point method",
                          (long long)n, (long long)k);
+    return take(arena, parts, sizeof parts / sizeof *parts, err);
+}
+
+fen_status fenp_inside_widen(fenp_inside *s, fenp_arena *arena, fen_error *err)
+{
+    const int64_t n = s->n, k = s->k, t = s->terms, p = s->pairs, g = s->q->groups;
+    const int64_t rows = n < FENP_INSIDE_BLOCK ? n : FENP_INSIDE_BLOCK;
+    const array parts[] = {
+        /* clang-format off */
+        { &s->du, t }, { &s->weight, t }, { &s->steep, t }, { &s->rows, t }, { &s->rho, t },
+        { &s->x, p }, { &s->z, p }, { &s->dx, p }, { &s->dz, p }, { &s->rc, p }, { &s->rate, p },
+        { &s->kept, p },
+        { &s->dbeta, k }, { &s->s, k }, { &s->ds, k }, { &s->stiff, k }, { &s->shift, k },
+        { &s->columns, k }, { &s->norm, k }, { &s->scale, k }, { &s->reach, k },
+        { &s->tau, g }, { &s->dtau, g }, { &s->w0, g }, { &s->eta2, g }, { &s->lambda0, g },
+        { &s->q0, g },
+        { &s->w1, k }, { &s->lambda1, k }, { &s->q1, k }, { &s->work1, k }, { &s->work2, k },
+        { &s->gram, k * k }, { &s->block, rows * k },
+        /* clang-format on */
+    };
+    s->side = k;
     return take(arena, parts, sizeof parts / sizeof *parts, err);
 }
 
@@ -125,14 +139,6 @@ fen_status fenp_inside_open(fenp_inside *s, fenp_arena *arena, fen_error *err)
     read_rows(s);
     read_columns(s);
     return FEN_OK;
-}
-
-fen_status fenp_inside_widen(fenp_inside *s, fenp_arena *arena, fen_error *err)
-{
-    const int64_t rows = s->n < FENP_INSIDE_BLOCK ? s->n : FENP_INSIDE_BLOCK;
-    const array parts[] = { { &s->gram, s->k * s->k }, { &s->block, rows * s->k } };
-    s->side = s->k;
-    return take(arena, parts, 2, err);
 }
 
 /* ---- start ------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@ typedef struct fenp_vertex {
     int64_t *at_corner;        /* terms: likewise                                       */
     double *inverse;           /* room x room: of B; by places of columns, of corners   */
     double *rows;              /* k x room: x of the corners, all columns                */
+    double *columns;           /* n x room: of the columns, all rows                    */
     double *work1, *work2, *work3;   /* room */
     void *owned;
 } fenp_vertex;
@@ -45,8 +46,11 @@ fen_status fenp_vertex_renew(fenp_vertex *v, int64_t room, int64_t *built, fen_e
 /* out <- B^-1 right, and right' B^-1; not in place */
 void       fenp_vertex_solve(const fenp_vertex *v, const double *right, double *out);
 void       fenp_vertex_solve_left(const fenp_vertex *v, const double *right, double *out);
-/* out <- B^-1 X[corners, j] */
+/* out <- B^-1 X[corners, j], and X[term, columns] B^-1 */
 void       fenp_vertex_express(const fenp_vertex *v, int64_t j, double *out);
+void       fenp_vertex_express_row(const fenp_vertex *v, int64_t term, double *out);
+/* out <- X[, columns] beta */
+void       fenp_vertex_times(const fenp_vertex *v, const double *beta, double *out);
 
 /* Changes, in O(m^2); what makes B singular is the caller's to avoid. */
 void       fenp_vertex_extend(fenp_vertex *v, int64_t column, int64_t corner);

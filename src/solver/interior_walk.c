@@ -12,8 +12,8 @@
  *     B'u = l sign(beta) - (X'u of the other terms)    at its columns
  *
  * is the u of the corners. It is the answer if these are inside their domains, and |x_j'u| <= l_j
- * for all columns. If not, the one that is furthest outside goes: a term leaves its corner, or a
- * column comes in. P falls along that edge; it is followed past corners and signs that change, each
+ * for all columns. If not, one of those outside goes (interior_edge.c): a term leaves its corner, or
+ * a column comes in. P falls along that edge; it is followed past corners and signs that change, each
  * of which makes it less steep, up to the one with which it would rise (of the events in a heap,
  * no more than the ones passed are sorted). That one takes the place of the one that went.
  * Corners are told apart by a perturbation of the a, 1e-8 of the mean loss: without it labels of
@@ -26,7 +26,7 @@
  * the middle: left to the interior points. So are walks that take longer than those would.
  * Accuracy. The inverse is renewed every 64 steps, beta and u of the answer are refined once: gaps
  * of 1e-9 and below, 1e-12 without perturbation.
- * Cost. 2 m (n + k) + 8 m^2 flops and one look at every term and column per step; 10 to 60 steps
+ * Cost. 2 m (n + 2 k) + 8 m^2 flops and one look at every term and column per step; 10 to 60 steps
  * from one lambda of a path to the next. */
 #include "solver/interior_walk.h"
 
@@ -80,7 +80,7 @@ static void set_outer(fenp_walk *p)
 {
     const fenp_inside *s = p->s;
     for (int64_t c = 0; c < p->v.m; c++) p->d[c] = s->beta[p->v.column[c]];
-    fenp_walk_set_rate(p);
+    fenp_vertex_times(&p->v, p->d, p->rate);
     memset(s->row, 0, (size_t)s->n * sizeof(double));
     for (int64_t t = 0; t < s->terms; t++) {
         const int64_t i = fenp_vertex_row(&p->v, t);
@@ -131,7 +131,7 @@ static fen_status renew(fenp_walk *p, int64_t room, fen_error *err)
     const double m = (double)p->v.m;
     const fen_status status = fenp_vertex_renew(&p->v, room, &built, err);
     p->since = 0;
-    p->work += 4.0 * m * m * m;
+    p->work += 2.0 * m * m * m;
     if (status == FEN_OK) settle(p);
     return status;
 }
@@ -185,9 +185,10 @@ static fen_status step(fenp_walk *p, const fenp_edge *to, int *went, fen_error *
     if (status != FEN_OK) return status;
     const double m = (double)p->v.m;
     const int64_t stop = fenp_edge_follow(p, to, &length);
-    p->work += 2.0 * m * (n + k) + 8.0 * m * m + 20.0 * n + 4.0 * k;
+    p->work += 2.0 * m * (n + 2.0 * k) + 8.0 * m * m + 20.0 * n + 8.0 * k;
     *went = stop >= 0;
     if (!*went) return FEN_OK;
+    fenp_edge_weigh(p, to, stop);
     move(p, to, length);
     change(p, to, stop);
     set_inner(p, 1);
@@ -289,7 +290,7 @@ static fen_status begin(fenp_walk *p, fen_error *err)
 static int is_possible(const fenp_inside *s)
 {
     int priced = 0;
-    if (s->joint || s->curved) return 0;
+    if (s->joint || s->curved || s->q->inside) return 0;
     for (int64_t t = 0; t < s->terms; t++)
         if (!isfinite(s->low[t]) || !isfinite(s->high[t])) return 0;
     for (int64_t g = 0; g < s->q->groups; g++) {
@@ -303,12 +304,13 @@ static fen_status open_walk(fenp_walk *p, double **owned, fen_error *err)
 {
     const fenp_inside *s = p->s;
     const int64_t t = s->terms, k = s->k, n = s->n;
-    const int64_t bytes = fenp_bytes(5 * t + 12 * k + n, 1, sizeof(double));
+    const int64_t bytes = fenp_bytes(6 * t + 14 * k + n, 1, sizeof(double));
     double *at = *owned = bytes < 0 ? NULL : fenp_new(bytes, 1);
     if (!at) return fenp_no_memory(err, bytes, "the walk along vertices");
     p->a = at, p->r = at + t, p->time = at + 2 * t, at += 3 * t + k;
     p->up = at, p->down = at + k, p->unit = at + 2 * k, p->sign = at + 3 * k, at += 4 * k;
     p->size = at, p->outer = at + k, p->slope = at + 2 * k, p->inner = at + 3 * k, at += 4 * k;
+    p->corner_weight = at, p->column_weight = at + t, p->share = at + t + k, at += t + 2 * k;
     p->d = at, p->rate = at + k, at += k + n;
     p->who = (int64_t *)at, p->heap = p->who + t + k;
     p->v = (fenp_vertex){ .x = s->design, .n = n, .k = k, .terms = t };
@@ -341,11 +343,11 @@ static void set_labels(fenp_walk *p, double part)
         p->a[t] = s->a[t] + part * unit * (fenp_uniform(1, 0, (uint64_t)t) - 0.5);
 }
 
-/* What a dozen interior point steps cost */
+/* What twenty interior point steps cost */
 static double cost_of_others(const fenp_inside *s)
 {
     const double n = (double)s->n, k = (double)s->k;
-    return 12.0 * (n * k * k + k * k * k / 3.0 + 30.0 * n * k + 500.0 * (n + k));
+    return 20.0 * (n * k * k + k * k * k / 3.0 + 30.0 * n * k + 500.0 * (n + k));
 }
 
 /* Walks and offers; with the labels as they are where perturbed ones are not enough. */
@@ -354,12 +356,13 @@ static fen_status walk_twice(fenp_walk *p, double goal, const fenp_task *task, f
     fen_status status = FEN_OK;
     for (int turn = 0; status == FEN_OK && turn < 2; turn++) {
         set_labels(p, turn == 0 ? PERTURBED : 0.0);
+        fenp_edge_start(p);
         if (turn == 0)
             status = begin(p, err);
         else
             settle(p);
         if (status == FEN_OK) status = descend(p, task, err);
-        if (status == FEN_MEMORY) break;
+        if (status != FEN_OK && status != FEN_LIMIT && status != FEN_STOPPED) break;
         set_labels(p, 0.0);
         set_beta(p);
         keep_signs(p);

@@ -14,7 +14,10 @@ typedef struct fenp_walk {
     double *sign;                /* k: of the coefficients of the vertex                  */
     double *size;                /* k: the largest entry, of columns that were at a vertex */
     double *outer, *slope;       /* k: X'u without the corners, and with them             */
-    double *inner;               /* k: of corners: u, and sums of it                      */
+    double *inner;               /* k: of the corners, by place: u, or room to work       */
+    double *corner_weight;       /* terms: length of the edge of a corner, squared        */
+    double *column_weight;       /* k: likewise                                           */
+    double *share;               /* k: of what ends an edge in the edges of the columns   */
     double *d;                   /* k: direction of the coefficients, by place            */
     double *rate;                /* n: of the scores                                      */
     double *time;                /* terms + k: of the events along an edge                */
@@ -40,12 +43,14 @@ static inline int fenp_walk_is_live(const fenp_walk *p, int64_t t)
 }
 
 /* ---- interior_edge.c ---- */
-/* The one that is furthest outside; neither of both: nothing is. */
+/* The steepest one, by lengths as they are estimated; neither of both: nothing is outside. */
 fenp_edge fenp_edge_find(const fenp_walk *p);
+void      fenp_edge_start(fenp_walk *p);                               /* lengths as at first   */
 /* Past all corners and signs with which P still falls: they have changed afterwards, d and rate are
  * those of the edge. Returns the one that ends it: a term, or terms + the place of a column; -1:
  * none, which rounding alone can make it seem. */
 int64_t   fenp_edge_follow(fenp_walk *p, const fenp_edge *to, double *length);
-void      fenp_walk_set_rate(fenp_walk *p);                            /* rate <- X d           */
+/* Lengths after it, before the vertex changes. */
+void      fenp_edge_weigh(fenp_walk *p, const fenp_edge *to, int64_t stop);
 void      fenp_walk_add_outer(fenp_walk *p, int64_t t, double change); /* of the u of a term    */
 #endif

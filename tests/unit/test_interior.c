@@ -11,11 +11,13 @@ static void test_all(void **state)
     const double ls[] = { 0.1, 1e-3 };
     for (int i = 0; fenp_losses[i]; i++)
         for (int c = 0; fenp_losses[i]->piece && c < KINDS; c++)
-            for (int z = 0; z < 6; z++) {
+            for (int z = 0; z < 12; z++) {
                 char what[96];
-                made *m = make(fenp_losses[i], (kind)c, sizes[z / 2].n, sizes[z / 2].k, ls[z % 2]);
-                snprintf(what, sizeof what, "%s, %s, %d x %d, l %g", fenp_losses[i]->name,
-                         kind_names[c], (int)m->q.n, (int)m->q.k, ls[z % 2]);
+                made *m = make(fenp_losses[i], (kind)c, sizes[z / 4].n, sizes[z / 4].k, ls[z % 2]);
+                m->q.inside = z / 2 % 2;
+                snprintf(what, sizeof what, "%s, %s, %d x %d, l %g%s", fenp_losses[i]->name,
+                         kind_names[c], (int)m->q.n, (int)m->q.k, ls[z % 2],
+                         m->q.inside ? ", inside" : "");
                 fitted f = fit(&m->q);
                 judge(&m->q, &f, GOAL, what);
                 if (f.calls > 2 * 40) fail_msg("%s: %d reports", what, f.calls); /* two each */

@@ -23,6 +23,7 @@ static void test_zeros(void **state)
 {
     (void)state;
     made *m = make(fenp_find_loss("absolute"), LASSO, 60, 33, 0.1);
+    m->q.inside = 1;
     fitted f = fit(&m->q);
     int64_t terms = 0;
     for (int64_t j = 0; j < 32; j++) {
@@ -90,13 +91,13 @@ static void test_spoiled(void **state)
     (void)state;
     for (int i = 0; fenp_losses[i]; i++)
         for (int how = 0; fenp_losses[i]->piece && how < SPOILED; how++)
-            for (int c = 0; c < KINDS; c++) {
+            for (int c = 0; c < 2 * KINDS; c++) {
                 char what[96];
-                made *m = make(fenp_losses[i], (kind)c, 40, 12, 0.01);
-                m->q.f0 = NULL;
+                made *m = make(fenp_losses[i], (kind)(c % KINDS), 40, 12, 0.01);
+                m->q.f0 = NULL, m->q.inside = c / KINDS;
                 spoil(m, (spoiled)how);
-                snprintf(what, sizeof what, "%s, %s, spoiled %d", fenp_losses[i]->name,
-                         kind_names[c], how);
+                snprintf(what, sizeof what, "%s, %s, spoiled %d, inside %d", fenp_losses[i]->name,
+                         kind_names[c % KINDS], how, m->q.inside);
                 fitted f = fit(&m->q);
                 double zero[12] = { 0 };
                 const double p = (double)primal(&m->q, f.beta), null = (double)primal(&m->q, zero);
@@ -176,8 +177,9 @@ static void test_weights(void **state)
 {
     (void)state;
     for (int i = 0; fenp_losses[i]; i++)
-        for (int c = 0; fenp_losses[i]->piece && c < KINDS; c++) {
-            made *m = make(fenp_losses[i], (kind)c, 60, 9, 0.05);
+        for (int c = 0; fenp_losses[i]->piece && c < 2 * KINDS; c++) {
+            made *m = make(fenp_losses[i], (kind)(c % KINDS), 60, 9, 0.05);
+            m->q.inside = c / KINDS;
             for (int64_t r = 0; r < 60; r++) m->w[r] *= pow(10.0, -8.0 * uniform(8, r));
             fitted f = fit(&m->q);
             judge(&m->q, &f, GOAL, fenp_losses[i]->name);
