@@ -68,6 +68,7 @@ fen_status fenp_join_anew(fenp_linear_state *s, int descends, fen_error *err)
     fen_status status = FEN_OK;
     fenp_pool_deliver(s);
     s->settled = 0;
+    s->trail.lambda = 0.0; /* it has coefficients of those who leave */
     for (int64_t i = 0; i < all; i++)
         if (is_used(s, i)) used[count++] = i;
     if (descends != s->descends) {
