@@ -113,7 +113,7 @@ class Problem:
         with open(path, "w", encoding="ascii") as out:
             for i in range(self.rows):
                 part = slice(self.raw.indptr[i], self.raw.indptr[i + 1])
-                out.write(f"{self.y[i]!r} " + " ".join(
+                out.write(f"{float(self.y[i])!r} " + " ".join(
                     f"{j + 1}:{v!r}" for j, v in zip(self.raw.indices[part].tolist(),
                                                      self.raw.data[part].tolist())) + "\n")
         return path

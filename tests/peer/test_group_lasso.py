@@ -94,7 +94,7 @@ class GroupTest(SparseTest):
         y = 2.0 * (colour == 1) - 1.0 * (colour == 2) + 0.1 * kind + number \
             + 0.3 * random.standard_normal(90)
         lines = ["colour,kind,number,y"]
-        for c, k, v, label in zip(colour, kind, number, y):
+        for c, k, v, label in zip(colour, kind, number.tolist(), y.tolist()):
             lines.append(f"{levels[c]},{'ab'[k]},{v!r},{label!r}")
         self.write("train.csv", "\n".join(lines) + "\n")
         for lam in [0.5, 0.05]:

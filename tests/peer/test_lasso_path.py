@@ -41,7 +41,7 @@ class PathTest(PeerTest):
             if positive:        # theirs ends too early with its last step
                 alphas, coefs = alphas[:-1], coefs[:, :-1]
             last = max(alphas[-1], 1e-3 * alphas[0])
-            points = self.lasso_path("--engine", "homotopy", "--lambda", repr(2 * last),
+            points = self.lasso_path("--engine", "homotopy", "--lambda", repr(float(2 * last)),
                                *(["--nonnegative"] if positive else []))
             for point in points:
                 ours = self.coefficients(point, names)

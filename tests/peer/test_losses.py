@@ -83,7 +83,7 @@ class Rows(PeerTest):
         _, arrays = self.model()
         rows = arrays["support"].astype(int) if "support" in arrays else numpy.arange(len(self.x))
         return Function(arrays["inputs"], arrays["coef_scale"][0] * arrays["dual"][0],
-                        arrays["offset"][0], arrays["outputs"][0, 3], rows)
+                        arrays["offset"][0], float(arrays["outputs"][0, 3]), rows)
 
     def objective(self, loss, labels, function, lam):
         return (loss_of(loss, labels, function(self.x)).mean() + lam * function.norm2)
