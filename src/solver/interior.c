@@ -12,6 +12,9 @@
  * all products of numbers >= 0; b- is missing where beta >= 0 is asked, both are (and s = 0)
  * where l = 0; groups of several columns are cones (interior_cones.c).
  *
+ * Linear programs are tried by a walk along vertices first (interior_walk.c), which knows what to
+ * do with a guess; what that leaves open, and all else, is done here.
+ *
  * Method. Mehrotra's predictor and corrector: Newton steps for the equations with all products
  * equal to a target that goes to 0. Of the linear equations all that belongs to one row or one
  * column is eliminated:

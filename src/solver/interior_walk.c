@@ -175,24 +175,27 @@ static void change(fenp_walk *p, const fenp_edge *to, int64_t stop)
         fenp_vertex_swap_column(v, place, to->enters);
 }
 
-/* *went: 0 if the edge has no end, which rounding alone can make it seem. */
-static fen_status step(fenp_walk *p, const fenp_edge *to, int *went, fen_error *err)
+/* 0 if the edge has no end, which rounding alone can make it seem */
+static int step(fenp_walk *p, const fenp_edge *to)
 {
-    const double n = (double)p->v.n, k = (double)p->v.k;
-    fen_status status = FEN_OK;
+    const double m = (double)p->v.m, n = (double)p->v.n, k = (double)p->v.k;
     double length;
-    if (p->v.m == p->v.room) status = renew(p, 2 * p->v.room, err);
-    if (status != FEN_OK) return status;
-    const double m = (double)p->v.m;
     const int64_t stop = fenp_edge_follow(p, to, &length);
     p->work += 2.0 * m * (n + 2.0 * k) + 8.0 * m * m + 20.0 * n + 8.0 * k;
-    *went = stop >= 0;
-    if (!*went) return FEN_OK;
+    if (stop < 0) return 0;
     fenp_edge_weigh(p, to, stop);
     move(p, to, length);
     change(p, to, stop);
     set_inner(p, 1);
-    return ++p->since < RENEW ? FEN_OK : renew(p, p->v.room, err);
+    p->since++;
+    return 1;
+}
+
+/* An inverse that is not too old, and room for one more. Corners may change places. */
+static fen_status prepare(fenp_walk *p, fen_error *err)
+{
+    if (p->v.m == p->v.room) return renew(p, 2 * p->v.room, err);
+    return p->since >= RENEW ? renew(p, p->v.room, err) : FEN_OK;
 }
 
 /* Until nothing is outside, also with all computed anew; or until it takes too long. */
@@ -201,17 +204,20 @@ static fen_status descend(fenp_walk *p, const fenp_task *task, fen_error *err)
     fen_status status = FEN_OK;
     int went = 1, anew = 0;
     p->ended = 0;
-    for (int64_t i = 0; status == FEN_OK && went && p->work < p->allowed; i++) {
+    for (int64_t i = 0; went && p->work < p->allowed; i++) {
+        status = i % LOOK == 0 ? fenp_task_at(task, 0.0, err) : FEN_OK;
+        if (status == FEN_OK) status = prepare(p, err);
+        if (status != FEN_OK) break;
         const fenp_edge to = fenp_edge_find(p);
-        if (to.leaves < 0 && to.enters < 0) {
-            if ((p->ended = anew)) break;
-            anew = 1;
-            if (settle(p) > ROUNDING) status = renew(p, p->v.room, err);
+        if (to.leaves >= 0 || to.enters >= 0) {
+            went = step(p, &to);
+            anew = 0;
             continue;
         }
-        anew = 0;
-        if (i % LOOK == 0) status = fenp_task_at(task, 0.0, err);
-        if (status == FEN_OK) status = step(p, &to, &went, err);
+        if ((p->ended = anew)) break;
+        anew = 1;
+        if (settle(p) > ROUNDING) status = renew(p, p->v.room, err);
+        if (status != FEN_OK) break;
     }
     return status;
 }
@@ -265,17 +271,17 @@ static void keep_signs(fenp_walk *p)
 /* A vertex of the columns of beta, but for those that depend on others. */
 static fen_status begin(fenp_walk *p, fen_error *err)
 {
-    int64_t count = 0, built = -1, *columns = p->heap;
+    int64_t count = 0, built, *columns = p->heap;
     for (int64_t j = 0; j < p->v.k; j++)
         if (p->s->beta[j] != 0.0) columns[count++] = j;
     fen_status status = fenp_vertex_open(&p->v, count + SPARE, err);
     if (status != FEN_OK) return status;
     const int64_t near = count > 0 ? near_corners(p, count) : 0;
-    for (int i = 0; status == FEN_OK && i < TRIALS && count > 0 && built < count; i++) {
+    if (count > near) count = near;
+    for (int i = 0; status == FEN_OK && i < TRIALS && count > p->v.m; i++) {
         status = fenp_vertex_build(&p->v, columns, count, p->who, near, &built, err);
-        if (built >= count) break;
+        if (status != FEN_OK || built == count) break;
         memmove(columns + built, columns + built + 1, (size_t)(--count - built) * sizeof *columns);
-        built = -1;
     }
     if (status == FEN_OK) set_beta(p);
     if (status == FEN_OK && has_wrong_sign(p))
@@ -333,14 +339,17 @@ static void set_prices(fenp_walk *p)
         }
 }
 
+/* Perturbed by so much of the mean loss */
 static void set_labels(fenp_walk *p, double part)
 {
     const fenp_inside *s = p->s;
     double reach = 0.0;
+    memcpy(p->a, s->a, (size_t)s->terms * sizeof *p->a);
+    if (part == 0.0) return;
     for (int64_t t = 0; t < s->terms; t++) reach += s->high[t] - s->low[t];
     const double unit = reach > 0.0 && isfinite(s->best_primal) ? s->best_primal / reach : 0.0;
     for (int64_t t = 0; t < s->terms; t++)
-        p->a[t] = s->a[t] + part * unit * (fenp_uniform(1, 0, (uint64_t)t) - 0.5);
+        p->a[t] += part * unit * (fenp_uniform(1, 0, (uint64_t)t) - 0.5);
 }
 
 /* What twenty interior point steps cost */

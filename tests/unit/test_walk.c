@@ -180,6 +180,36 @@ static void kernel_matrices(void **state)
         }
 }
 
+/* More columns at work than there is room for at first: a start from nothing and a small price. */
+static void room_grows(void **state)
+{
+    (void)state;
+    enum { MANY = 150 };
+    double *x = random_rows(3, MANY * MANY, 1), *y = random_rows(4, MANY, 1);
+    double w[MANY], l[MANY], d[MANY] = { 0 }, par = 0.0;
+    int64_t start[MANY + 1];
+    for (int64_t j = 0; j <= MANY; j++) start[j] = j;
+    for (int64_t j = 0; j < MANY; j++) w[j] = 1.0 / MANY, l[j] = 1e-3;
+    const fenp_interior q = { .n = MANY,
+                              .k = MANY,
+                              .x = x,
+                              .loss = fenp_find_loss("absolute"),
+                              .par = &par,
+                              .y = y,
+                              .w = w,
+                              .groups = MANY,
+                              .start = start,
+                              .l = l,
+                              .d = d };
+    walked *found = walk_from(&q, NULL, NULL);
+    int64_t columns = 0;
+    for (int64_t j = 0; j < MANY; j++) columns += found->s.best_beta[j] != 0.0;
+    assert_walked(found, "room grows");
+    assert_true(columns > 100);
+    end(found);
+    free(x), free(y);
+}
+
 /* Many corners at once: rows that stand there ten times, labels of two or three values, columns that
  * stand there twice. */
 static void ties(void **state)
@@ -237,7 +267,7 @@ int main(void)
         cmocka_unit_test(every_kind),      cmocka_unit_test(not_for_others),
         cmocka_unit_test(from_neighbours), cmocka_unit_test(from_anywhere),
         cmocka_unit_test(kernel_matrices), cmocka_unit_test(ties),
-        cmocka_unit_test(stopped),
+        cmocka_unit_test(room_grows),      cmocka_unit_test(stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
