@@ -237,7 +237,7 @@ static fen_status see(void *user, int64_t rung, const fenp_linear_point *at, fen
     return add_point(r, &of, at->beta, at->b, err);
 }
 
-/* ---- breakpoints ------------------------------------------------------------------------------ */
+/* ---- breakpoints ----------------------------------------------------------------------------- */
 
 /* The dual objective of u = 2 w (y - f - b), made feasible by a factor. */
 static double dual_value(trace *r, double lambda, double b)
@@ -320,7 +320,7 @@ static fen_status check_exact(const trace *r, int scored, fen_error *err)
                      "--engine homotopy is for the square loss with --penalty l1; leave it out");
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* The state that was begun for the lambdas, for the problem that it belongs to. */
 static fenp_linear_state *take_begun(trace *r)

@@ -299,7 +299,7 @@ static int64_t pick(const fenp_lambda_search *s)
     return at;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static fen_status open_search(fenp_lambda_search *s, fen_error *err)
 {

@@ -15,7 +15,8 @@ const fen_generator *fenp_find_generator(const char *name);
 
 /* The loss and its parameters as text says: "pinball:0.1,0.9" gives two; none written: the
  * initial one; "eps:auto", "sqeps:auto", "huber:auto": NaN, the level of the noise decides
- * (data/noise.h). auto: square for numbers, logistic for classes. classes 0: a loss of signs is refused. */
+ * (data/noise.h). auto: square for numbers, logistic for classes. classes 0: a loss of signs is
+ * refused. */
 enum { FENP_PARAMETERS_MAX = 32 };
 typedef struct fenp_loss_choice {
     const fen_loss *loss;

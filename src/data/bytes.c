@@ -37,7 +37,7 @@ struct fen_bytes {
 
 /* ---- raw bytes --------------------------------------------------------------------- */
 
-/* Of a regular file: the bytes that are there without a hole, 0 if read() has to say why none are. */
+/* Of a regular file: bytes up to the first that is not there; 0: read() has to say why. */
 static ssize_t read_by_threads(int fd, char *out, int64_t size)
 {
     const off_t from = lseek(fd, 0, SEEK_CUR);

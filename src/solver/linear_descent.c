@@ -93,7 +93,7 @@ static double curvature_along(const descent *r, int64_t j, double *sum)
     return square;
 }
 
-/* ---- the quadratic ---------------------------------------------------------------------------- */
+/* ---- the quadratic --------------------------------------------------------------------------- */
 
 static void model(descent *r)
 {
@@ -137,7 +137,7 @@ static double value(const descent *r)
     return sum;
 }
 
-/* ---- passes ------------------------------------------------------------------------------------ */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 /* One coefficient; what the step gains, about. */
 static double visit(descent *r, int64_t k)
@@ -231,7 +231,7 @@ static void descend(descent *r, double enough)
     }
 }
 
-/* ---- under the true loss ------------------------------------------------------------------------- */
+/* ---- under the true loss --------------------------------------------------------------------- */
 
 static void place(descent *r, double length, const double *goal)
 {

@@ -187,7 +187,7 @@ static void catch_up(face *f)
     }
 }
 
-/* ---- pivots ----------------------------------------------------------------------------------- */
+/* ---- pivots ---------------------------------------------------------------------------------- */
 
 /* The variable outside F that is worst off at b, or -1 if none is by more than tolerance. */
 static int64_t worst(const face *f, double b, double tolerance, int *right)

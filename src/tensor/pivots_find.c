@@ -458,7 +458,7 @@ fen_status fenp_pivots_search(const fenp_kernel *kernel, fen_view x, const fenp_
     return status;
 }
 
-/* ---- going on ---------------------------------------------------------------------------------- */
+/* ---- going on -------------------------------------------------------------------------------- */
 
 static size_t low_bytes(int64_t r) { return (size_t)(r * (r + 1) / 2) * sizeof(double); }
 
