@@ -11,7 +11,7 @@
  *
  * Accuracy. Updates lose what their pivots are small by: whoever makes many of them renews the
  * inverse now and then, and refines what it gives.
- * Cost. c m^2 + m^3 flops for m columns and c corners to choose from; 2 m^2 to 6 m^2 per change;
+ * Cost. c m^2 + m^3 flops for m columns and c corners to choose from; 2 m^2 per change;
  * 8 m (m + k + n) bytes. */
 #include "solver/interior_vertex.h"
 
@@ -210,7 +210,6 @@ void fenp_vertex_express(const fenp_vertex *v, int64_t j, double *out)
     fenp_vertex_solve(v, v->work3, out);
 }
 
-/* work3 <- X[term, columns] */
 void fenp_vertex_express_row(const fenp_vertex *v, int64_t term, double *out)
 {
     for (int64_t c = 0; c < v->m; c++) v->work3[c] = fenp_vertex_x(v, term, v->column[c]);
@@ -227,54 +226,52 @@ void fenp_vertex_times(const fenp_vertex *v, const double *beta, double *out)
 
 /* ---- changes ----------------------------------------------------------------------------- */
 
-/* inverse += factor work1 work2' */
-static void update(fenp_vertex *v, double factor)
+/* inverse += factor left right' */
+static void update(fenp_vertex *v, double factor, const double *left, const double *right)
 {
     const int m = (int)v->m;
-    if (m > 0)
-        cblas_dger(CblasColMajor, m, m, factor, v->work1, 1, v->work2, 1, v->inverse, (int)v->room);
+    if (m > 0) cblas_dger(CblasColMajor, m, m, factor, left, 1, right, 1, v->inverse, (int)v->room);
 }
 
-void fenp_vertex_extend(fenp_vertex *v, int64_t column, int64_t corner)
+void fenp_vertex_extend(fenp_vertex *v, int64_t j, int64_t term, const double *column,
+                        const double *row)
 {
     const int64_t m = v->m, ld = v->room;
-    fenp_vertex_express(v, column, v->work1);
-    fenp_vertex_express_row(v, corner, v->work2);
-    double rest = fenp_vertex_x(v, corner, column);
-    for (int64_t c = 0; c < m; c++) rest -= v->work3[c] * v->work1[c];
-    update(v, 1.0 / rest);
+    double rest = fenp_vertex_x(v, term, j);
+    for (int64_t c = 0; c < m; c++) rest -= fenp_vertex_x(v, term, v->column[c]) * column[c];
+    update(v, 1.0 / rest, column, row);
     for (int64_t c = 0; c < m; c++) {
-        v->inverse[c + m * ld] = -v->work1[c] / rest;
-        v->inverse[m + c * ld] = -v->work2[c] / rest;
+        v->inverse[c + m * ld] = -column[c] / rest;
+        v->inverse[m + c * ld] = -row[c] / rest;
     }
     v->inverse[m + m * ld] = 1.0 / rest;
-    put_column(v, m, column), put_corner(v, m, corner);
+    put_column(v, m, j), put_corner(v, m, term);
     v->m++;
 }
 
-void fenp_vertex_swap_corner(fenp_vertex *v, int64_t place, int64_t corner)
+void fenp_vertex_swap_corner(fenp_vertex *v, int64_t place, int64_t term, const double *row)
 {
     double *own = v->inverse + place * v->room;
-    fenp_vertex_express_row(v, corner, v->work2);
-    const double pivot = v->work2[place];
+    const double pivot = row[place];
     memcpy(v->work1, own, (size_t)v->m * sizeof(double));
+    memcpy(v->work2, row, (size_t)v->m * sizeof(double));
     v->work2[place] = 0.0;
-    update(v, -1.0 / pivot);
+    update(v, -1.0 / pivot, v->work1, v->work2);
     cblas_dscal((int)v->m, 1.0 / pivot, own, 1);
     v->at_corner[v->corner[place]] = -1;
-    put_corner(v, place, corner);
+    put_corner(v, place, term);
 }
 
-void fenp_vertex_swap_column(fenp_vertex *v, int64_t place, int64_t column)
+void fenp_vertex_swap_column(fenp_vertex *v, int64_t place, int64_t j, const double *column)
 {
-    fenp_vertex_express(v, column, v->work1);
-    const double pivot = v->work1[place];
+    const double pivot = column[place];
+    memcpy(v->work1, column, (size_t)v->m * sizeof(double));
     cblas_dcopy((int)v->m, v->inverse + place, (int)v->room, v->work2, 1);
     v->work1[place] = 0.0;
-    update(v, -1.0 / pivot);
+    update(v, -1.0 / pivot, v->work1, v->work2);
     cblas_dscal((int)v->m, 1.0 / pivot, v->inverse + place, (int)v->room);
     v->at_column[v->column[place]] = -1;
-    put_column(v, place, column);
+    put_column(v, place, j);
 }
 
 void fenp_vertex_reduce(fenp_vertex *v, int64_t column_place, int64_t corner_place)
@@ -284,7 +281,7 @@ void fenp_vertex_reduce(fenp_vertex *v, int64_t column_place, int64_t corner_pla
     const double pivot = own[column_place];
     memcpy(v->work1, own, (size_t)m * sizeof(double));
     cblas_dcopy((int)m, v->inverse + column_place, (int)ld, v->work2, 1);
-    update(v, -1.0 / pivot);
+    update(v, -1.0 / pivot, v->work1, v->work2);
     v->at_column[v->column[column_place]] = -1, v->at_corner[v->corner[corner_place]] = -1;
     if (corner_place < last) { /* the last ones take the places */
         memcpy(own, v->inverse + last * ld, (size_t)m * sizeof(double));

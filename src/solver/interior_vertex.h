@@ -52,9 +52,11 @@ void       fenp_vertex_express_row(const fenp_vertex *v, int64_t term, double *o
 /* out <- X[, columns] beta */
 void       fenp_vertex_times(const fenp_vertex *v, const double *beta, double *out);
 
-/* Changes, in O(m^2); what makes B singular is the caller's to avoid. */
-void       fenp_vertex_extend(fenp_vertex *v, int64_t column, int64_t corner);
+/* Changes, in O(m^2); what makes B singular is the caller's to avoid. column, row: of who comes, by
+ * express and express_row. */
+void       fenp_vertex_extend(fenp_vertex *v, int64_t j, int64_t term, const double *column,
+                              const double *row);
 void       fenp_vertex_reduce(fenp_vertex *v, int64_t column_place, int64_t corner_place);
-void       fenp_vertex_swap_column(fenp_vertex *v, int64_t place, int64_t column);
-void       fenp_vertex_swap_corner(fenp_vertex *v, int64_t place, int64_t corner);
+void       fenp_vertex_swap_column(fenp_vertex *v, int64_t place, int64_t j, const double *column);
+void       fenp_vertex_swap_corner(fenp_vertex *v, int64_t place, int64_t term, const double *row);
 #endif

@@ -40,7 +40,7 @@
 #include "base/threads.h"
 
 enum { RENEW = 64, LOOK = 32, SPARE = 64 }; /* steps; steps between looks at the clock; places */
-enum { ENTRIES = 3000 };                    /* of X in FENP_FEW_ROWS: worth one thread */
+enum { ENTRIES = 800 };                     /* of X in FENP_FEW_ROWS: worth one thread         */
 enum { TRIALS = 8 };                        /* to find a vertex of the guess                   */
 static const double PERTURBED = 1e-8;       /* of the mean loss                                */
 static const double ROUNDING = 1e-12;       /* of the labels: residuals at a corner            */
@@ -155,24 +155,26 @@ static void move(fenp_walk *p, const fenp_edge *to, double length)
     }
 }
 
+/* d and inner are what comes in and what ended the edge, in terms of the vertex: see aim, weigh. */
 static void change(fenp_walk *p, const fenp_edge *to, int64_t stop)
 {
     fenp_vertex *v = &p->v;
+    const int64_t place = stop - v->terms;
+    if (to->enters >= 0) cblas_dscal((int)v->m, -to->side, p->d, 1);
     if (stop < v->terms) {
         fenp_walk_add_outer(p, stop, -p->s->u[stop]);
         p->r[stop] = 0.0;
-        if (to->leaves >= 0)
-            fenp_vertex_swap_corner(v, to->leaves, stop);
-        else
-            fenp_vertex_extend(v, to->enters, stop);
-        return;
+    } else {
+        p->s->beta[v->column[place]] = 0.0;
     }
-    const int64_t place = stop - v->terms;
-    p->s->beta[v->column[place]] = 0.0;
-    if (to->leaves >= 0)
+    if (stop < v->terms && to->leaves >= 0)
+        fenp_vertex_swap_corner(v, to->leaves, stop, p->inner);
+    else if (stop < v->terms)
+        fenp_vertex_extend(v, to->enters, stop, p->d, p->inner);
+    else if (to->leaves >= 0)
         fenp_vertex_reduce(v, place, to->leaves);
     else
-        fenp_vertex_swap_column(v, place, to->enters);
+        fenp_vertex_swap_column(v, place, to->enters, p->d);
 }
 
 /* 0 if the edge has no end, which rounding alone can make it seem */

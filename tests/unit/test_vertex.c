@@ -57,12 +57,13 @@ static int64_t outsider(const fenp_vertex *v, int64_t from)
 
 static void extend(fenp_vertex *v, int64_t j)
 {
-    double d[K], pivot;
-    fenp_vertex_express(v, j, d);
-    for (int64_t c = 0; c < v->m; c++) d[c] = -d[c];
+    double d[K], column[K], row[K], pivot;
+    fenp_vertex_express(v, j, column);
+    for (int64_t c = 0; c < v->m; c++) d[c] = -column[c];
     const int64_t t = best_corner(v, d, j, &pivot);
     assert_true(pivot > 0.1);
-    fenp_vertex_extend(v, j, t);
+    fenp_vertex_express_row(v, t, row);
+    fenp_vertex_extend(v, j, t, column, row);
 }
 
 /* One of the four, with the best pivot there is. */
@@ -79,12 +80,14 @@ static void disturb(fenp_vertex *v, int64_t i)
     if (kind == 1) {
         fenp_vertex_express(v, outsider(v, i), d);
         for (int64_t c = 1; c < v->m; c++) best = fabs(d[c]) > fabs(d[best]) ? c : best;
-        fenp_vertex_swap_column(v, best, outsider(v, i));
+        fenp_vertex_swap_column(v, best, outsider(v, i), d);
     } else if (kind == 2) {
         for (int64_t c = 1; c < v->m; c++) best = fabs(d[c]) > fabs(d[best]) ? c : best;
         fenp_vertex_reduce(v, best, place);
     } else {
-        fenp_vertex_swap_corner(v, place, best_corner(v, d, -1, &pivot));
+        best = best_corner(v, d, -1, &pivot);
+        fenp_vertex_express_row(v, best, d);
+        fenp_vertex_swap_corner(v, place, best, d);
     }
 }
 
