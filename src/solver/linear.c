@@ -89,7 +89,7 @@ static void shift_labels(fenp_linear_state *s)
     }
 }
 
-/* ---- one lambda ---------------------------------------------------------------------------------- */
+/* ---- one lambda ------------------------------------------------------------------------------ */
 
 static fen_status solve_pool(fenp_linear_state *s, double lambda, double goal,
                              const fenp_task *task, fen_error *err)
@@ -151,7 +151,7 @@ static fen_status solve_at(fenp_linear_state *s, double lambda, double gap,
     return status;
 }
 
-/* ---- the interface ------------------------------------------------------------------------------- */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 static fen_status add_free(fenp_linear_state *s, fen_error *err)
 {
@@ -347,11 +347,12 @@ void fenp_linear_end(fenp_linear_state *s)
 int64_t fenp_linear_bytes(const fenp_linear *problem)
 {
     const fenp_design *x = problem->x;
-    const int64_t rest = fenp_bytes(6 * x->n + 7 * x->p, x->copies, sizeof(double));
+    const int64_t newton = fenp_is_square(problem->loss) ? 0 : 11; /* its rows, trail, ray */
+    const int64_t rest = fenp_bytes((6 + newton) * x->n + 7 * x->p, x->copies, sizeof(double));
     if (fenp_design_is_by_rows(x)) /* sums, their matrix, and a factor of it */
         return 3 * fenp_bytes(x->p + 2, x->p + 2, sizeof(double)) + rest;
     const int64_t most = FENP_GRAM_MOST / 2, likely = x->n < most ? x->n : most;
     const int64_t pool = x->p < likely ? x->p : likely, k = pool * x->copies;
     const int64_t columns = x->dense ? fenp_bytes(x->n, pool, sizeof(double)) : 0;
-    return 2 * fenp_bytes(k, k, sizeof(double)) + 2 * columns + rest;
+    return (newton ? 3 : 2) * fenp_bytes(k, k, sizeof(double)) + 2 * columns + rest;
 }

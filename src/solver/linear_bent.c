@@ -89,7 +89,7 @@ static int find_pieces(fenp_linear_state *s)
         if (!(of.mass > MASS_LEAST * all)) return 0;
         square += of.square;
     }
-    b->size = (double)sqrtl(square);
+    b->size = fmax(s->pool.shaped > 0 ? b->size : 0.0, (double)sqrtl(square)); /* was in H */
     return 1;
 }
 
@@ -191,7 +191,7 @@ static void mirror(fenp_pool *p, int64_t old, int64_t side)
                     p->h[i * p->ld + j] = p->h[j * p->ld + i];
 }
 
-/* ---- rows change ------------------------------------------------------------------------------- */
+/* ---- rows change ----------------------------------------------------------------------------- */
 
 /* What changes in the curvatures and slants of copy t, times the columns. */
 static void sum_changes(const fenp_linear_state *s, int64_t t, int64_t count, double *bend,
@@ -343,7 +343,7 @@ void fenp_bent_renew(fenp_linear_state *s)
     s->pool.shaped = 0;
 }
 
-/* ---- columns join -------------------------------------------------------------------------------- */
+/* ---- columns join ---------------------------------------------------------------------------- */
 
 /* Means under the curvatures, squares under the weights, and a of the columns from old on. */
 static void measure_columns(fenp_linear_state *s, int64_t old, int64_t t)
@@ -438,7 +438,7 @@ fen_status fenp_bent_join(fenp_linear_state *s, fen_error *err)
     return FEN_OK;
 }
 
-/* ---- slopes -------------------------------------------------------------------------------------- */
+/* ---- slopes ---------------------------------------------------------------------------------- */
 
 void fenp_bent_slopes(fenp_linear_state *s)
 {

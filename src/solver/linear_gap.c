@@ -17,8 +17,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "solver/target.h"
-
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 enum { TILE = 2048, AT_ONCE = 4, ENOUGH = 1 << 17 };
@@ -85,17 +83,6 @@ void fenp_linear_scores(fenp_linear_state *s)
     }
 }
 
-static fenp_target copy_of(const fenp_linear_state *s, int64_t t)
-{
-    const int64_t n = s->q.x->n;
-    return (fenp_target){ .loss = s->q.loss,
-                          .par = s->q.par,
-                          .w = s->q.w + t * n,
-                          .y = s->y + t * n,
-                          .n = n,
-                          .bias = s->q.bias };
-}
-
 static void square_dual(fenp_linear_state *s, int64_t t)
 {
     const int64_t n = s->q.x->n;
@@ -117,7 +104,7 @@ double fenp_linear_loss(const fenp_linear_state *s)
 {
     double sum = 0.0;
     for (int64_t t = 0; t < s->q.x->copies; t++) {
-        const fenp_target q = copy_of(s, t);
+        const fenp_target q = fenp_linear_target(s, t);
         sum += fenp_target_loss(&q, s->t + t * s->q.x->n, s->b[t]);
     }
     return sum;
@@ -308,7 +295,7 @@ void fenp_linear_learn(fenp_linear_state *s, double length)
 void fenp_linear_curvatures(const fenp_linear_state *s, double *h)
 {
     for (int64_t t = 0; t < s->q.x->copies; t++) {
-        const fenp_target q = copy_of(s, t);
+        const fenp_target q = fenp_linear_target(s, t);
         fenp_target_curvatures(&q, s->t + t * q.n, s->b[t],
                                fmax(s->floor, LEAST_FLOOR) * s->q.loss->smoothness, h + t * q.n);
     }

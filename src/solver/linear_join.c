@@ -28,11 +28,11 @@ static int by_ratio(const void *a, const void *b)
                                 : (p->group > q->group) - (p->group < q->group);
 }
 
-/* Features whose Gram matrix and factor, and two copies of whose columns, fit the room:
- * 16 k^2 + 16 n k bytes. */
+/* Features whose Gram matrix and factor (and matrix of changes), and two copies of whose columns,
+ * fit the room: 24 k^2 + 16 n k bytes. */
 static int64_t room_for(const fenp_linear *q)
 {
-    const double n = (double)q->x->n, k = 0.5 * (sqrt(n * n + 0.25 * (double)q->room) - n);
+    const double n = (double)q->x->n, k = (sqrt(n * n + 0.375 * (double)q->room) - n) / 3.0;
     return q->room == 0 || k > FENP_GRAM_MOST ? FENP_GRAM_MOST
            : k < LEAST_BATCH                  ? LEAST_BATCH
                                               : (int64_t)k;

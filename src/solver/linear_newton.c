@@ -89,7 +89,7 @@ static double search(newton *r, double before, double promised, double *goal)
     return 0.0;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* One step; 0: there is nothing to gain any more. */
 static int step(newton *r, double before, double tolerance, double *goal, const fenp_task *task,

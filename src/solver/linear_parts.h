@@ -5,6 +5,7 @@
 #ifndef FENP_LINEAR_PARTS_H
 #define FENP_LINEAR_PARTS_H
 #include "solver/linear.h"
+#include "solver/target.h"
 
 typedef struct fenp_pool {
     int64_t size, room;        /* features in it; features that the arrays can hold      */
@@ -57,6 +58,7 @@ typedef struct fenp_bent {
 typedef struct fenp_trail {
     double lambda;             /* 0: there is none                                       */
     double *t, *beta, *b;      /* rows, coefs, copies                                    */
+    int64_t steps;
 } fenp_trail;
 
 struct fenp_linear_state {
@@ -173,7 +175,10 @@ void       fenp_linear_dual_of_rows(fenp_linear_state *s);
 /* Pieces: w v'(t + b) = h (t + b) - slant of all rows of a copy; sums of h and slant, and of
  * slant^2 over the curvature that w alone would have. */
 typedef struct fenp_bend_sums { long double mass, pull, square; } fenp_bend_sums;
-fenp_bend_sums fenp_linear_bend_of_rows(const fenp_linear_state *s, int64_t copy, double *h, double *slant);
+fenp_bend_sums fenp_linear_bend_of_rows(const fenp_linear_state *s, int64_t copy, double *h,
+                                        double *slant);
+/* Loss, labels and weights of one copy */
+fenp_target fenp_linear_target(const fenp_linear_state *s, int64_t copy);
 
 /* ---- linear_bent.c: the matrix of Newton's method ---- */
 fen_status fenp_bent_open(fenp_linear_state *s, fen_error *err);

@@ -23,11 +23,10 @@
 #include "base/error.h"
 #include "base/vecmath.h"
 #include "loss/traits.h"
-#include "solver/target.h"
 
 enum { SOME = 256, STEPS = 30 };
 
-static fenp_target copy_of(const fenp_linear_state *s, int64_t t)
+fenp_target fenp_linear_target(const fenp_linear_state *s, int64_t t)
 {
     const int64_t n = s->q.x->n;
     return (fenp_target){ .loss = s->q.loss,
@@ -129,7 +128,7 @@ static void tilt_odds(const fenp_linear_state *s, int64_t from, int64_t to, cons
     out->slope += slope, out->size += size, out->bend += bend;
 }
 
-/* ---- b ----------------------------------------------------------------------------------------- */
+/* ---- b --------------------------------------------------------------------------------------- */
 
 static tilt tilt_at(const fenp_linear_state *s, int64_t copy, double b)
 {
@@ -147,7 +146,7 @@ static tilt tilt_at(const fenp_linear_state *s, int64_t copy, double b)
 
 static double best_offset(const fenp_linear_state *s, int64_t copy)
 {
-    const fenp_target q = copy_of(s, copy);
+    const fenp_target q = fenp_linear_target(s, copy);
     double b = s->b[copy], low = -INFINITY, high = INFINITY;
     if (!q.bias) return 0.0;
     for (int step = 0; s->rows_of.kind != FENP_ROWS_ANY && step < STEPS; step++) {
@@ -162,7 +161,7 @@ static double best_offset(const fenp_linear_state *s, int64_t copy)
     return fenp_target_offset(&q, s->t + copy * q.n, b);
 }
 
-/* ---- the dual vector -------------------------------------------------------------------------- */
+/* ---- the dual vector ------------------------------------------------------------------------- */
 
 static void dual_pieces(fenp_linear_state *s, int64_t from, int64_t to, double b)
 {
@@ -199,7 +198,7 @@ static void dual_odds(fenp_linear_state *s, int64_t from, int64_t to, double b)
 
 static void dual_any(fenp_linear_state *s, int64_t copy)
 {
-    const fenp_target q = copy_of(s, copy);
+    const fenp_target q = fenp_linear_target(s, copy);
     const double *t = s->t + copy * q.n;
     double *u = s->u + copy * q.n;
     fenp_target_slopes(&q, t, s->b[copy], u);
@@ -225,7 +224,7 @@ void fenp_linear_dual_of_rows(fenp_linear_state *s)
     }
 }
 
-/* ---- where they bend --------------------------------------------------------------------------- */
+/* ---- where they bend ------------------------------------------------------------------------- */
 
 static void place_pieces(const fenp_linear_state *s, int64_t from, int64_t to, double b, double *h,
                          double *slant, fenp_bend_sums *out)

@@ -8,6 +8,7 @@
  * is where the search begins if the objective at lambda is lower there: about as near as a Newton
  * step leads, and without a look at the columns, as the scores go along. Coefficients that would
  * change their sign, or have just become 0, are 0: their columns are taken off the scores.
+ * Accuracy. Errors of the scores would grow with every lambda: they are made anew now and then.
  * Cost: some passes over the rows; memory for another solution and its scores. */
 #include "solver/linear_parts.h"
 
@@ -18,7 +19,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-static const double FARTHEST = 2.0; /* f */
+static const double FARTHEST = 1.0; /* f */
+enum { ANEW = 8 };                  /* lambdas: rounding errors of t grow with every one */
 
 static fen_status open(fenp_linear_state *s, fen_error *err)
 {
@@ -109,6 +111,7 @@ fen_status fenp_trail_go_on(fenp_linear_state *s, double lambda, fen_error *err)
     const fen_status status = r->t ? FEN_OK : open(s, err);
     if (status != FEN_OK) return status;
     r->lambda = last;
+    if (r->steps++ % ANEW == 0) fenp_linear_scores(s);
     if (!(before > 0.0 && f > 0.0 && f <= FARTHEST)) {
         remember(s);
         return FEN_OK;
