@@ -29,7 +29,7 @@
 #include "base/error.h"
 #include "base/syrk.h"
 
-enum { TILE = 32, SOME = 256, WIDE = 8 };
+enum { TILE = 32, SOME = 1024, WIDE = 8 };
 static const double RIDGE_MOST = 1e-4, RIDGE_LEAST = 1e-8; /* over the square of a column */
 static const double MASS_LEAST = 1e-4;                     /* over that of all rows bent  */
 static const double FADED = 1e-3;                          /* diagonal over its peak      */

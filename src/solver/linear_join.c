@@ -16,6 +16,8 @@ enum { TALL = 4 };                /* rows for a column */
 enum { ENOUGH_COPIES = 1 << 26 }; /* entries of copied columns */
 enum { GRAM_MOST_THIN = 300 };    /* coefficients */
 
+/* ---- the steepest -------------------------------------------------------------------------------- */
+
 typedef struct steep {
     double ratio;
     int64_t group;
@@ -139,15 +141,15 @@ fen_status fenp_join_steep(fenp_linear_state *s, double lambda, double floor, co
     return status;
 }
 
-/* ---- before a lambda is solved ---- */
+/* ---- before a lambda is solved --------------------------------------------------------------- */
 
-/* Losses in pieces have slopes by the matrix: when a third of the columns is in, the others cost
- * less there than it takes to look at them time and again. */
+/* When half of the columns are in, the others cost less there than it takes to look at them, and
+ * to multiply them with those inside a few at a time. */
 static int wants_all(const fenp_linear_state *s)
 {
     const fenp_design *x = s->q.x;
-    return fenp_linear_uses_newton(s) && s->bent.exact && x->dense && TALL * x->p <= x->n &&
-           3 * s->pool.size > x->p && x->p <= gram_most(s) && !fenp_pool_is_complete(s);
+    return fenp_linear_uses_newton(s) && x->dense && TALL * x->p <= x->n &&
+           2 * s->pool.size > x->p && x->p <= gram_most(s);
 }
 
 static fen_status add_all(fenp_linear_state *s, fen_error *err)

@@ -102,14 +102,17 @@ static int step(newton *r, double before, double tolerance, double *goal, const 
     memcpy(r->beta, p->beta, (size_t)k * sizeof *r->beta);
     memcpy(goal, p->g, (size_t)k * sizeof *goal);
     *status = fenp_linear_quadratic(s, tolerance, task, err);
-    if (*status != FEN_OK) return 0;
+    if (*status != FEN_OK) {
+        memcpy(p->beta, r->beta, (size_t)k * sizeof *r->beta);
+        return 0;
+    }
     double promised = fenp_linear_penalty(s) - penalty;
     for (int64_t i = 0; i < k; i++) promised += goal[i] * (p->beta[i] - r->beta[i]);
     aim(r);
     /* at the end promises drown in rounding errors, slopes do not yet */
     const int worthwhile = promised < 4.0 * DBL_EPSILON * fabs(before);
     const double length = worthwhile ? search(r, before, fmin(promised, 0.0), goal) : 0.0;
-    if (length < 1.0 && length > 0.0) s->pool.shaped = 0;
+    if (length < 1.0 && length > 0.0 && !s->bent.exact) s->pool.shaped = 0;
     fenp_linear_learn(s, length);
     if (length > 0.0) return 1;
     memcpy(p->beta, r->beta, (size_t)k * sizeof *r->beta);
