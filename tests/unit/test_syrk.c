@@ -13,9 +13,11 @@
 enum { PAD = 3 }; /* of rows or columns, and of C */
 static const double UNTOUCHED = -77.0;
 
-/* Sizes around those that are shared out: enough rows and one too few. */
-static const int SIZES[][2] = { { 1, 1 },     { 300, 3 },   { 5, 40 },
-                                { 1023, 64 }, { 1024, 64 }, { 4001, 33 } };
+/* Sizes around those that are shared out, enough rows and one too few, and around those of panels:
+ * of 256 rows, and 72 columns or more, 24 to a panel. */
+static const int SIZES[][2] = { { 1, 1 },     { 300, 3 },   { 5, 40 },   { 1023, 64 },
+                                { 1024, 64 }, { 4001, 33 }, { 1, 72 },   { 256, 73 },
+                                { 257, 95 },  { 700, 96 },  { 1600, 97 } };
 
 static double cell(int64_t i, int64_t j) { return sin((double)(i * 7 + j * j * 3 + 1)); }
 
@@ -104,15 +106,16 @@ static void products_are_sums_over_rows(void **state)
 static void threads_change_no_bit(void **state)
 {
     (void)state;
-    const size_t bytes = (size_t)(40 * (40 + PAD)) * sizeof(double);
-    double *of[2];
-    for (int t = 0; t < 2; t++) {
-        const fenp_threads before = fenp_threads_enter(t == 0 ? 1 : 3);
-        of[t] = product(3001, 40, 1);
-        fenp_threads_leave(before);
+    for (int64_t p = 40; p <= 96; p += 56) { /* by dsyrk, and by panels */
+        double *of[2];
+        for (int t = 0; t < 2; t++) {
+            const fenp_threads before = fenp_threads_enter(t == 0 ? 1 : 3);
+            of[t] = product(3001, p, 1);
+            fenp_threads_leave(before);
+        }
+        assert_memory_equal(of[0], of[1], (size_t)(p * (p + PAD)) * sizeof(double));
+        free(of[0]), free(of[1]);
     }
-    assert_memory_equal(of[0], of[1], bytes);
-    free(of[0]), free(of[1]);
 }
 
 int main(void)
