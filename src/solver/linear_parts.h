@@ -20,6 +20,8 @@ typedef struct fenp_pool {
     int64_t shaped;            /* features whose products under state->bent are in h      */
     double *centre;            /* ld: mean of z under its curvatures                     */
     double *beta, *g;          /* ld: coefficients; slopes of the loss, -x_k'u            */
+    int64_t sloped;            /* square loss: so many have g = H beta - a as beta is; 0: nobody
+                                  knows                                                  */
     int64_t groups;            /* of the pool's coefficients                             */
     int64_t *start, *group;    /* ld + 1: their members; ld: which of all groups          */
     double *l, *d;             /* ld: lambda a mix by group; lambda a (1 - mix) by

@@ -340,7 +340,7 @@ void fenp_pool_clear(fenp_linear_state *s)
 {
     fenp_pool *p = &s->pool;
     for (int64_t k = 0; k < p->size; k++) p->place[p->feature[k]] = -1;
-    p->size = p->groups = p->shaped = p->kept = 0;
+    p->size = p->groups = p->shaped = p->kept = p->sloped = 0;
     if (p->h) memset(p->h, 0, (size_t)(p->ld * p->ld) * sizeof *p->h);
 }
 
@@ -349,6 +349,7 @@ void fenp_pool_clear(fenp_linear_state *s)
 void fenp_pool_fetch(fenp_linear_state *s)
 {
     const int64_t copies = s->q.x->copies;
+    s->pool.sloped = 0;
     for (int64_t k = 0; k < s->pool.size; k++)
         for (int64_t t = 0; t < copies; t++)
             s->pool.beta[k * copies + t] = s->beta[t * s->q.x->p + s->pool.feature[k]];

@@ -79,14 +79,42 @@ fen_status fenp_linear_quadratic(fenp_linear_state *s, double tolerance, const f
                                                  : by_groups(s, tolerance, task, err);
 }
 
-/* g = H beta - a */
+/* g = H beta - a, whatever lambda is: nothing to do where beta is as it was then. */
 static void refresh(fenp_linear_state *s)
 {
     fenp_pool *p = &s->pool;
-    const int k = (int)(p->size * s->q.x->copies);
-    if (k == 0) return;
+    const int64_t k = p->size * s->q.x->copies;
+    if (k == p->sloped) return;
     memcpy(p->g, p->a, (size_t)k * sizeof *p->g);
-    cblas_dsymv(CblasColMajor, CblasUpper, k, 1.0, p->h, (int)p->ld, p->beta, 1, -1.0, p->g, 1);
+    cblas_dsymv(CblasColMajor, CblasLower, (int)k, 1.0, p->h, (int)p->ld, p->beta, 1, -1.0, p->g,
+                1);
+    p->sloped = k;
+}
+
+static double violation_of_group(const fenp_linear_state *s, int64_t g)
+{
+    const fenp_pool *p = &s->pool;
+    double norm = 0.0, away = 0.0;
+    for (int64_t k = p->start[g]; k < p->start[g + 1]; k++) norm += p->beta[k] * p->beta[k];
+    norm = sqrt(norm);
+    for (int64_t k = p->start[g]; k < p->start[g + 1]; k++) {
+        const double slope = p->g[k] + p->d[k] * p->beta[k];
+        const double push = norm > 0.0 ? p->l[g] * p->beta[k] / norm : 0.0;
+        away += norm > 0.0         ? (slope + push) * (slope + push)
+                : s->q.nonnegative ? fmin(slope, 0.0) * fmin(slope, 0.0)
+                                   : slope * slope;
+    }
+    return norm > 0.0 ? sqrt(away) : sqrt(away) - p->l[g];
+}
+
+/* The same of a group of one, without a root. */
+static double violation_of_one(const fenp_linear_state *s, int64_t g)
+{
+    const fenp_pool *p = &s->pool;
+    const int64_t k = p->start[g];
+    const double slope = p->g[k] + p->d[k] * p->beta[k];
+    if (p->beta[k] != 0.0) return fabs(slope + (p->beta[k] > 0.0 ? p->l[g] : -p->l[g]));
+    return (s->q.nonnegative && slope > 0.0 ? 0.0 : fabs(slope)) - p->l[g];
 }
 
 /* Distance of the pool from its optimum, in units of l. */
@@ -95,17 +123,9 @@ static double violation(const fenp_linear_state *s)
     const fenp_pool *p = &s->pool;
     double most = 0.0;
     for (int64_t g = 0; g < p->groups; g++) {
-        double norm = 0.0, away = 0.0;
-        for (int64_t k = p->start[g]; k < p->start[g + 1]; k++) norm += p->beta[k] * p->beta[k];
-        norm = sqrt(norm);
-        for (int64_t k = p->start[g]; k < p->start[g + 1]; k++) {
-            const double slope = p->g[k] + p->d[k] * p->beta[k];
-            const double push = norm > 0.0 ? p->l[g] * p->beta[k] / norm : 0.0;
-            away += norm > 0.0         ? (slope + push) * (slope + push)
-                    : s->q.nonnegative ? fmin(slope, 0.0) * fmin(slope, 0.0)
-                                       : slope * slope;
-        }
-        most = fmax(most, norm > 0.0 ? sqrt(away) : sqrt(away) - p->l[g]);
+        const int64_t members = p->start[g + 1] - p->start[g];
+        const double away = members == 1 ? violation_of_one(s, g) : violation_of_group(s, g);
+        if (away > most) most = away;
     }
     return most;
 }
@@ -117,8 +137,9 @@ static double allowed(const fenp_linear_state *s, double goal)
     const fenp_pool *p = &s->pool;
     double least = INFINITY, largest = 0.0;
     for (int64_t g = 0; g < p->groups; g++)
-        if (p->l[g] > 0.0) least = fmin(least, p->l[g]);
-    for (int64_t k = 0; k < p->size * s->q.x->copies; k++) largest = fmax(largest, fabs(p->a[k]));
+        if (p->l[g] > 0.0 && p->l[g] < least) least = p->l[g];
+    for (int64_t k = 0; k < p->size * s->q.x->copies; k++)
+        if (fabs(p->a[k]) > largest) largest = fabs(p->a[k]);
     const double floor = 1e-14 * largest;
     return isinf(least) ? floor : fmax(goal * fmin(least, largest), floor);
 }
@@ -137,6 +158,7 @@ fen_status fenp_linear_square(fenp_linear_state *s, double lambda, double goal,
         if (now <= tolerance || now > 0.5 * before) break;
         before = now;
         if (round > 0) p->kept = 0; /* a factor that was updated too often does not last */
+        p->sloped = 0;
         status = fenp_linear_quadratic(s, 0.5 * tolerance, task, err);
         refresh(s);
     }
