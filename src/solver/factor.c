@@ -11,11 +11,29 @@
 
 #include "base/linalg.h"
 
+enum { PANEL = 32 }; /* columns: with their rows they stay in the cache */
+
 double fenp_factor_row(const double *l, int64_t ld, int64_t m, double *row)
 {
     if (m == 0) return 0.0;
     cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, l, (int)ld, row, 1);
     return cblas_ddot((int)m, row, 1, row, 1);
+}
+
+/* By panels of L, which are read once for all rows. */
+void fenp_factor_rows(double *l, int64_t ld, int64_t m, int64_t k)
+{
+    double *x = l + m * ld;
+    for (int64_t c = 0; c < m; c += PANEL) {
+        const int width = (int)(m - c < PANEL ? m - c : PANEL), below = (int)(m - c) - width;
+        const double *panel = l + c + c * ld;
+        for (int64_t i = 0; i < k; i++)
+            cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, width, panel,
+                        (int)ld, x + c + i * ld, 1);
+        if (below > 0)
+            cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, below, (int)k, width, -1.0,
+                        panel + width, (int)ld, x + c, (int)ld, 1.0, x + c + width, (int)ld);
+    }
 }
 
 void fenp_factor_append(double *l, int64_t ld, int64_t m, const double *row, double diagonal)
@@ -44,7 +62,10 @@ void fenp_factor_delete(double *l, int64_t ld, int64_t m, int64_t r)
 
 void fenp_factor_solve(const double *l, int64_t ld, int64_t m, double *x)
 {
-    if (m == 0) return;
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, l, (int)ld, x, 1);
+    int64_t zeros = 0; /* in front stay so on the way down */
+    while (zeros < m && x[zeros] == 0.0) zeros++;
+    if (zeros == m) return;
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)(m - zeros),
+                l + zeros * (ld + 1), (int)ld, x + zeros, 1);
     cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)m, l, (int)ld, x, 1);
 }

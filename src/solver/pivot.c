@@ -6,17 +6,19 @@
  *     (K_FF + D + R) s = -h - nu 1,    nu such that 1's = 0 (balanced), else 0
  *
  * leads to the optimum of the face, or until the first variable meets a bound or kink: that
- * one leaves F. At the optimum of a face the variable that is worst off joins F. The Cholesky
- * factor of K_FF + D + R is updated: a row is appended when a variable joins, and
+ * one leaves F. At the optimum of a face the variables that are worst off join F. The Cholesky
+ * factor of K_FF + D + R is updated: rows are appended when variables join, and
  * deleted by Givens rotations when one leaves. Slopes outside F are made anew only at the
- * optimum of a face. R_ii = ridge (K_ii + D_ii) keeps singular K_FF (equal rows) factorable,
+ * optimum of a face, by the columns of those that moved or, where they are fewer, by the rows
+ * outside F: in F the equation of the step says what g is. Whoever calls makes g anew from K
+ * before it is believed. R_ii = ridge (K_ii + D_ii) keeps singular K_FF (equal rows) factorable,
  * whatever the units of the variables; as every step starts from the slopes in force it only
  * slows directions that K hardly feels. ridge: 1e-9 for kernel matrices, whose nearly singular
  * directions are noise; 1e-11 for columns, where they may be what is asked for.
  * Special cases. Steps of length 0 (degenerate corners) are possible; the number of pivots is
  * bounded, and pairs (smo.h) lead out of a circle.
- * Cost. About 4 m^2 flops when one leaves, 2 n m more when some join, m = |F|; m^3/3 once, and
- * not where the factor of a call before is kept. */
+ * Cost. About 4 m^2 flops when one leaves, 2 n min(m, n - m) more when some join, and m^2 for each
+ * of those, m = |F|; m^3/3 once, and not where the factor of a call before is kept. */
 #include "solver/pivot.h"
 
 #include <math.h>
@@ -27,6 +29,13 @@
 
 enum { LOOK_UP = 32 }; /* pivots between two looks at the clock */
 enum { AT_ONCE = 8 };  /* variables that join together: each costs a share of a pass over K */
+static const double SLIGHT = 1e-3; /* of the tolerance */
+
+typedef struct guest {
+    double need; /* how much worse off than the optimum allows       */
+    int64_t who;
+    int right; /* it will go up if it is at a bound or kink          */
+} guest;
 
 typedef struct face {
     const fenp_qp *q;
@@ -40,17 +49,18 @@ typedef struct face {
     double *moved;       /* n: what b has gone since g was last made                      */
     double *taken;       /* n: 1 in F                                                     */
     double ridge, least; /* R_ii over K_ii + D_ii; R_ii where those are 0                  */
+    double slight;       /* slopes of the first of F up to here count as 0                 */
 } face;
 
 static double rho_of(const face *f, int64_t i)
 {
-    const double own = f->ridge * (fabs(f->k[i + i * f->ld]) + f->q->d[i]);
+    const double d = f->q->d[i], own = f->ridge * (fabs(f->q->stiff[i] - d) + d);
     return own > 0.0 ? own : f->least;
 }
 
 /* ---- who is free ---------------------------------------------------------------------------- */
 
-/* i as the last of F; right: it will go up if it is at a bound or kink. */
+/* i as the last of F; right: see guest. */
 static void append(face *f, int64_t i, int right)
 {
     const fenp_qp *q = f->q;
@@ -94,17 +104,36 @@ static fen_status factorise(face *f, int *definite, fen_error *err)
     return status;
 }
 
-/* Variable i joins: a new last row of the factor. */
-static void join(face *f, int64_t i, int right)
+/* The rows of K that belong to the new ones against F and those before them, where
+ * fenp_factor_rows wants them. */
+static void gather(face *f, const guest *list, int count)
 {
-    const fenp_qp *q = f->q;
-    const int64_t m = f->m, n = f->stride;
-    const double *row = f->k + i * f->ld;
-    for (int64_t r = 0; r < m; r++) f->step[r] = row[f->who[r]];
-    const double rho = rho_of(f, i);
-    const double rest = row[i] + q->d[i] + rho - fenp_factor_row(f->l, n, m, f->step);
-    fenp_factor_append(f->l, n, m, f->step, sqrt(rest > 0.5 * rho ? rest : 0.5 * rho));
-    append(f, i, right);
+    for (int j = 0; j < count; j++) {
+        const double *row = f->k + list[j].who * f->ld;
+        double *x = f->l + (f->m + j) * f->stride;
+        for (int64_t r = 0; r < f->m; r++) x[r] = row[f->who[r]];
+        for (int i = 0; i < j; i++) x[f->m + i] = row[list[i].who];
+    }
+}
+
+/* They join: new last rows of the factor. What each has in common with the new ones before it
+ * comes last. */
+static void join(face *f, const guest *list, int count)
+{
+    const int64_t n = f->stride, m = f->m;
+    gather(f, list, count);
+    fenp_factor_rows(f->l, n, m, count);
+    for (int j = 0; j < count; j++) {
+        double *x = f->l + (m + j) * n;
+        for (int i = 0; i < j; i++) {
+            const double *y = f->l + (m + i) * n;
+            x[m + i] = (x[m + i] - cblas_ddot((int)m + i, x, 1, y, 1)) / y[m + i];
+        }
+        const double rho = rho_of(f, list[j].who), shared = cblas_ddot((int)m + j, x, 1, x, 1);
+        const double rest = f->q->stiff[list[j].who] + rho - shared;
+        fenp_factor_append(f->l, n, m + j, x, sqrt(rest > 0.5 * rho ? rest : 0.5 * rho));
+        append(f, list[j].who, list[j].right);
+    }
 }
 
 static void close_gap(double *list, int64_t at, int64_t left)
@@ -127,12 +156,14 @@ static void leave(face *f, int64_t r)
 static void solve(const face *f, double *x) { fenp_factor_solve(f->l, f->stride, f->m, x); }
 
 /* step, and what every free variable then says b is. Their mean is taken off first: what is
- * left is small, and so are the rounding errors that a nearly singular matrix makes large. */
+ * left is small, and so are the rounding errors that a nearly singular matrix makes large. The
+ * slopes of those that were at their optimum when others joined count as 0: half a solve less. */
 static double aim(face *f)
 {
     double nu = 0.0, unit = 0.0;
     for (int64_t r = 0; f->q->balanced && r < f->m; r++) nu -= f->h[r] / (double)f->m;
     for (int64_t r = 0; r < f->m; r++) f->step[r] = -f->h[r] - nu, f->ones[r] = 1.0;
+    for (int64_t r = 0; r < f->m && fabs(f->step[r]) <= f->slight; r++) f->step[r] = 0.0;
     solve(f, f->step);
     if (!f->q->balanced) return 0.0;
     solve(f, f->ones);
@@ -171,48 +202,73 @@ static void walk(face *f, double length, int64_t first, double nu)
     }
 }
 
-/* g of all rows, and the slopes of F from it. */
-static void catch_up(face *f)
+/* What the slope of the r-th of F has beside g. */
+static double bend(const face *f, int64_t r)
+{
+    const double kink = f->q->kink[f->who[r]];
+    return f->low[r] == 0.0 || f->q->b[f->who[r]] > 0.0 ? kink : -kink;
+}
+
+/* g by the columns of those that moved, and the slopes of F from it. */
+static void follow_columns(face *f)
 {
     const fenp_qp *q = f->q;
     for (int64_t i = 0; i < q->n; i++) {
         if (f->moved[i] == 0.0) continue;
         q->g[i] += q->d[i] * f->moved[i];
         cblas_daxpy((int)q->n, f->moved[i], f->k + i * f->ld, 1, q->g, 1);
-        f->moved[i] = 0.0;
     }
-    for (int64_t r = 0; r < f->m; r++) {
-        const int64_t i = f->who[r];
-        f->h[r] = q->g[i] + (f->low[r] == 0.0 || q->b[i] > 0.0 ? q->kink[i] : -q->kink[i]);
-    }
+    for (int64_t r = 0; r < f->m; r++) f->h[r] = q->g[f->who[r]] + bend(f, r);
+}
+
+/* g by the rows outside F, and in F from its slopes. */
+static void follow_rows(face *f)
+{
+    const fenp_qp *q = f->q;
+    for (int64_t i = 0; i < q->n; i++)
+        if (f->taken[i] == 0.0)
+            q->g[i] += cblas_ddot((int)q->n, f->k + i * f->ld, 1, f->moved, 1) +
+                       q->d[i] * f->moved[i];
+    for (int64_t r = 0; r < f->m; r++) q->g[f->who[r]] = f->h[r] - bend(f, r);
+}
+
+/* g of all as b is now, by whichever are fewer. */
+static void catch_up(face *f)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < f->q->n; i++) count += f->moved[i] != 0.0;
+    if (count == 0) return;
+    if (count > f->q->n - f->m)
+        follow_rows(f);
+    else
+        follow_columns(f);
+    memset(f->moved, 0, (size_t)f->q->n * sizeof(double));
 }
 
 /* ---- pivots ---------------------------------------------------------------------------------- */
 
-/* The variable outside F that is worst off at b, or -1 if none is by more than tolerance. */
-static int64_t worst(const face *f, double b, double tolerance, int *right)
+/* Those outside F that are worst off at b by more than tolerance, the worst first; how many. */
+static int worst(const face *f, double b, double tolerance, guest *list)
 {
-    int64_t at = -1;
+    int count = 0;
     for (int64_t i = 0; i < f->q->n; i++) {
         if (f->taken[i] != 0.0) continue;
         const double rise = fenp_qp_rise(f->q, i) - b, fall = b - fenp_qp_fall(f->q, i);
-        if (rise <= tolerance && fall <= tolerance) continue;
-        tolerance = rise > fall ? rise : fall;
-        *right = rise > fall;
-        at = i;
+        const guest new = { rise > fall ? rise : fall, i, rise > fall };
+        if (!(new.need > (count < AT_ONCE ? tolerance : list[AT_ONCE - 1].need))) continue;
+        int at = count < AT_ONCE ? count++ : AT_ONCE - 1;
+        for (; at > 0 && list[at - 1].need < new.need; at--) list[at] = list[at - 1];
+        list[at] = new;
     }
-    return at;
+    return count;
 }
 
 /* The worst few join; 0: nobody is worse off than tolerance. */
 static int invite(face *f, double b, double tolerance)
 {
-    int count = 0, right = 0;
-    for (; count < AT_ONCE; count++) {
-        const int64_t next = worst(f, b, tolerance, &right);
-        if (next < 0) break;
-        join(f, next, right);
-    }
+    guest list[AT_ONCE];
+    const int count = worst(f, b, tolerance, list);
+    if (count > 0) join(f, list, count);
     return count;
 }
 
@@ -247,11 +303,15 @@ fen_status fenp_pivot(const fenp_qp *q, const double *k, int64_t ld, double tole
     face f = {
         .q = q, .k = k, .ld = ld, .ridge = room->ridge, .l = room->factor, .who = room->who
     };
+    f.slight = SLIGHT * tolerance;
     f.stride = room->stride > 0 ? room->stride : n;
     f.step = room->work, f.ones = f.step + n, f.low = f.ones + n, f.high = f.low + n;
     f.h = f.high + n, f.moved = f.h + n, f.taken = f.moved + n;
     memset(f.moved, 0, (size_t)(2 * n) * sizeof(double));
-    for (int64_t i = 0; i < n; i++) f.least = fmax(f.least, room->ridge * fabs(k[i + i * ld]));
+    for (int64_t i = 0; i < n; i++) {
+        const double own = room->ridge * fabs(q->stiff[i] - q->d[i]);
+        if (own > f.least) f.least = own;
+    }
     const int64_t kept = room->kept;
     int definite = 1;
     *moved = 0, room->kept = 0;

@@ -5,7 +5,7 @@
 #include "solver/smo.h"
 
 typedef struct fenp_pivot_room {
-    double *factor;            /* n x n                                                 */
+    double *factor;            /* n x n: L, and room above the diagonal                 */
     double *work;              /* 7 n                                                   */
     int64_t *who;              /* n                                                     */
     double ridge;              /* R_ii / (K_ii + D_ii), see pivot.c                     */
@@ -16,7 +16,8 @@ typedef struct fenp_pivot_room {
 } fenp_pivot_room;
 
 /* Works until the violation is at most tolerance, pivots are used up or the task ends; g goes
- * along. k: n x n, symmetric, row stride ld. *moved: the objective has fallen. */
+ * along, of free variables as the equations of the steps have it. k: n x n, symmetric, row stride
+ * ld. *moved: the objective has fallen. */
 fen_status fenp_pivot(const fenp_qp *q, const double *k, int64_t ld, double tolerance, int64_t pivots,
                       fenp_pivot_room *room, int *moved, const fenp_task *task, fen_error *err);
 #endif

@@ -26,22 +26,6 @@ typedef float singles __attribute__((vector_size(32), aligned(4)));
 
 /* ---- slopes ----------------------------------------------------------------------------- */
 
-/* What is added to g for the slope to the right; +inf: there is no way. */
-static double right_of(const fenp_qp *q, int64_t i)
-{
-    if (!(q->b[i] < q->high[i])) return INFINITY;
-    return q->b[i] >= 0.0 ? q->kink[i] : -q->kink[i];
-}
-
-static double left_of(const fenp_qp *q, int64_t i)
-{
-    if (!(q->b[i] > q->low[i])) return -INFINITY;
-    return q->b[i] > 0.0 ? q->kink[i] : -q->kink[i];
-}
-
-double fenp_qp_rise(const fenp_qp *q, int64_t i) { return -(q->g[i] + right_of(q, i)); }
-double fenp_qp_fall(const fenp_qp *q, int64_t i) { return -(q->g[i] + left_of(q, i)); }
-
 double fenp_qp_violation(const fenp_qp *q)
 {
     double rise[2] = { -INFINITY, -INFINITY }, fall[2] = { INFINITY, INFINITY };
@@ -106,7 +90,7 @@ typedef struct job {
     const fenp_qp *q;
     const float *k;
     int64_t ld;
-    double *right, *left; /* n: see right_of, left_of                            */
+    double *right, *left; /* n: see fenp_qp_right, fenp_qp_left                  */
 } job;
 
 /* Who rises most, and how much; of sides: b >= 0, then b < 0. at -1: nobody. */
@@ -217,8 +201,8 @@ static void shift(const job *w, int64_t i, double s, double room)
                                                                : q->low[i];
     q->g[i] += q->d[i] * (end - q->b[i]);
     q->b[i] = end;
-    w->right[i] = right_of(q, i);
-    w->left[i] = left_of(q, i);
+    w->right[i] = fenp_qp_right(q, i);
+    w->left[i] = fenp_qp_left(q, i);
 }
 
 static double bend_of(const job *w, int64_t i, int64_t j)
@@ -311,7 +295,10 @@ int64_t fenp_smo(const fenp_qp *q, const float *k, int64_t ld, double tolerance,
                  double *work)
 {
     const job w = { q, k, ld, work, work + q->n };
-    for (int64_t i = 0; i < q->n; i++) w.right[i] = right_of(q, i), w.left[i] = left_of(q, i);
+    for (int64_t i = 0; i < q->n; i++) {
+        w.right[i] = fenp_qp_right(q, i);
+        w.left[i] = fenp_qp_left(q, i);
+    }
 #if defined(__x86_64__)
     const int fma = __builtin_cpu_supports("fma");
     if (fma && has_avx512()) return run_avx512(&w, tolerance, steps);

@@ -1,6 +1,7 @@
 /* smo.h -- a quadratic program whose matrix is in memory, two variables at a time */
 #ifndef FENP_SMO_H
 #define FENP_SMO_H
+#include <math.h>
 #include <stdint.h>
 
 /* minimise 1/2 b'Kb + sum_i d_i/2 b_i^2 - a_i b_i + kink_i |b_i|,  low <= b <= high,
@@ -19,12 +20,26 @@ typedef struct fenp_qp {
     double *d, *kink, *low, *high;
 } fenp_qp;
 
+/* What is added to g for the slope to the right; +inf: there is no way. */
+static inline double fenp_qp_right(const fenp_qp *q, int64_t i)
+{
+    if (!(q->b[i] < q->high[i])) return INFINITY;
+    return q->b[i] >= 0.0 ? q->kink[i] : -q->kink[i];
+}
+static inline double fenp_qp_left(const fenp_qp *q, int64_t i)
+{
+    if (!(q->b[i] > q->low[i])) return -INFINITY;
+    return q->b[i] > 0.0 ? q->kink[i] : -q->kink[i];
+}
+
 /* Slopes to the right and to the left, as what b would have to be to cancel them: the
  * optimum has max_i rise <= min_j fall (balanced; of sides each for itself), or
  * rise <= 0 <= fall. A variable at its upper bound has rise -inf, one at its lower bound fall
  * +inf. */
-double fenp_qp_rise(const fenp_qp *q, int64_t i);
-double fenp_qp_fall(const fenp_qp *q, int64_t i);
+static inline double fenp_qp_rise(const fenp_qp *q, int64_t i)
+{ return -(q->g[i] + fenp_qp_right(q, i)); }
+static inline double fenp_qp_fall(const fenp_qp *q, int64_t i)
+{ return -(q->g[i] + fenp_qp_left(q, i)); }
 /* How far from optimal: max rise - min fall, or the largest of rise and -fall; <= 0: it is. */
 double fenp_qp_violation(const fenp_qp *q);
 
