@@ -1,12 +1,14 @@
-/* json.c -- Jansson with our number rules: 17 digits, infinities and NaN as null */
+/* json.c -- Jansson with our number rules: the shortest text that reads back as the same double,
+ * infinities and NaN as null
+ *
+ * Texts are laid out as Jansson does it; it prints a number seven times as slowly (number.c). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
-
-enum { FORMAT = JSON_REAL_PRECISION(17) };
+#include "base/text.h"
 
 json_t *fenp_json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
@@ -98,35 +100,116 @@ fen_status fenp_json_parse(const char *text, int64_t length, json_t **out, fen_e
     return FEN_OK;
 }
 
+/* ---- writing --------------------------------------------------------------------------- */
+
 typedef struct text {
     char *at;
     size_t length, room;
-    int failed; /* for good: Jansson does not ask after every piece */
+    int failed; /* for good */
 } text;
 
-static int append(const char *piece, size_t size, void *user)
+static void append(text *t, const char *piece, size_t size)
 {
-    text *t = user;
     if (t->room - t->length <= size) { /* one more for the end */
         const size_t room = 2 * (t->room + size) + 1024;
-        char *longer = fenp_resize(t->at, (int64_t)room, 1);
+        char *longer = t->failed ? NULL : fenp_resize(t->at, (int64_t)room, 1);
         t->failed |= !longer;
-        if (!longer) return -1;
+        if (!longer) return;
         t->at = longer, t->room = room;
     }
     memcpy(t->at + t->length, piece, size);
     t->length += size;
     t->at[t->length] = '\0';
-    return 0;
+}
+
+static void append_word(text *t, const char *word) { append(t, word, strlen(word)); }
+
+/* Characters of a string that stand for themselves, from its start. */
+static size_t plain_part(const char *string)
+{
+    size_t count = 0;
+    while ((unsigned char)string[count] >= 0x20 && string[count] != '"' && string[count] != '\\')
+        count++;
+    return count;
+}
+
+static void append_string(text *t, const char *string)
+{
+    append(t, "\"", 1);
+    for (;;) {
+        const size_t plain = plain_part(string);
+        append(t, string, plain);
+        string += plain;
+        const unsigned char odd = (unsigned char)*string++;
+        if (odd == '\0') break;
+        char escape[8];
+        snprintf(escape, sizeof escape, odd < 0x20 ? "\\u%04X" : "\\%c", odd);
+        append_word(t, escape);
+    }
+    append(t, "\"", 1);
+}
+
+/* A whole number gets a point, or a reader would take it for an integer. */
+static void append_real(text *t, double value)
+{
+    char number[40];
+    int length = fenp_print_double(value, number);
+    if (!memchr(number, '.', (size_t)length) && !memchr(number, 'e', (size_t)length))
+        number[length++] = '.', number[length++] = '0';
+    append(t, number, (size_t)length);
+}
+
+static void append_value(text *t, const json_t *value);
+
+static void append_array(text *t, const json_t *array)
+{
+    const size_t count = json_array_size(array);
+    append(t, "[", 1);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) append(t, ", ", 2);
+        append_value(t, json_array_get(array, i));
+    }
+    append(t, "]", 1);
+}
+
+static void append_object(text *t, json_t *object)
+{
+    append(t, "{", 1);
+    for (void *at = json_object_iter(object); at;) {
+        append_string(t, json_object_iter_key(at));
+        append(t, ": ", 2);
+        append_value(t, json_object_iter_value(at));
+        at = json_object_iter_next(object, at);
+        if (at) append(t, ", ", 2);
+    }
+    append(t, "}", 1);
+}
+
+static void append_value(text *t, const json_t *value)
+{
+    char number[32];
+    switch (json_typeof(value)) {
+    case JSON_OBJECT: append_object(t, (json_t *)value); break;
+    case JSON_ARRAY: append_array(t, value); break;
+    case JSON_STRING: append_string(t, json_string_value(value)); break;
+    case JSON_REAL: append_real(t, json_real_value(value)); break;
+    case JSON_INTEGER:
+        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        append_word(t, number);
+        break;
+    case JSON_TRUE: append_word(t, "true"); break;
+    case JSON_FALSE: append_word(t, "false"); break;
+    default: append_word(t, "null");
+    }
 }
 
 /* Into memory of our own: free() releases it, whatever allocator the program gave Jansson. */
 fen_status fenp_json_text(json_t *value, char **out, fen_error *err)
 {
     text t = { 0 };
-    const int failed = !value || json_dump_callback(value, append, &t, FORMAT) || t.failed || !t.at;
+    if (value) append_value(&t, value);
     json_decref(value);
-    if (!failed) {
+    if (t.at && !t.failed) {
         *out = t.at;
         return FEN_OK;
     }
@@ -143,20 +226,25 @@ static int write_items(const json_t *list, text *part, int64_t count)
 {
     int failed = 0;
 #pragma omp parallel for schedule(dynamic, 1) reduction(| : failed) if (count > FEW)
-    for (int64_t i = 0; i < count; i++)
-        failed |= json_dump_callback(json_array_get(list, (size_t)i), append, &part[i], FORMAT) |
-                  part[i].failed;
+    for (int64_t i = 0; i < count; i++) {
+        append_value(&part[i], json_array_get(list, (size_t)i));
+        failed |= part[i].failed;
+    }
     return failed;
 }
 
 /* all, but for the bracket that closes it, then the parts. */
-static int join(text *all, const char *key, const text *part, int64_t count)
+static void join(text *all, const char *key, const text *part, int64_t count)
 {
     all->length--;
-    int failed = append(", \"", 3, all) | append(key, strlen(key), all) | append("\": [", 4, all);
-    for (int64_t i = 0; i < count && !failed; i++)
-        failed = (i > 0 && append(", ", 2, all)) || append(part[i].at, part[i].length, all);
-    return failed | append("]}", 2, all);
+    append(all, ", ", 2);
+    append_string(all, key);
+    append(all, ": [", 3);
+    for (int64_t i = 0; i < count; i++) {
+        if (i > 0) append(all, ", ", 2);
+        append(all, part[i].at, part[i].length);
+    }
+    append(all, "]}", 2);
 }
 
 fen_status fenp_json_text_with(json_t *head, const char *key, json_t *list, char **out,
@@ -165,13 +253,13 @@ fen_status fenp_json_text_with(json_t *head, const char *key, json_t *list, char
     const int64_t count = (int64_t)json_array_size(list);
     text *part = fenp_new_zeroed(count + 1, sizeof *part), all = { 0 };
     int failed = !head || !list || !part || write_items(list, part, count);
-    if (!failed) failed = json_dump_callback(head, append, &all, FORMAT) || all.failed;
-    if (!failed) failed = join(&all, key, part, count);
+    if (!failed) append_value(&all, head);
+    if (!failed && !all.failed) join(&all, key, part, count);
     json_decref(head);
     json_decref(list);
     for (int64_t i = 0; part && i < count; i++) free(part[i].at);
     free(part);
-    if (!failed) {
+    if (!failed && !all.failed) {
         *out = all.at;
         return FEN_OK;
     }

@@ -1,4 +1,5 @@
-/* json.h -- Jansson with our number rules: 17 digits, infinities and NaN as null */
+/* json.h -- Jansson with our number rules: the shortest text that reads back as the same double,
+ * infinities and NaN as null */
 #ifndef FENP_JSON_H
 #define FENP_JSON_H
 #include <jansson.h>

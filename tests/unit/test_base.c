@@ -222,7 +222,7 @@ static char *text_of(json_t *value)
     return text;
 }
 
-static void numbers_have_17_digits_and_nothing_infinite(void **state)
+static void numbers_read_back_and_nothing_is_infinite(void **state)
 {
     (void)state;
     static const double values[] = {
@@ -243,6 +243,9 @@ static void numbers_have_17_digits_and_nothing_infinite(void **state)
     fen_text_free(text);
     text = text_of(fenp_json_numbers((double[]){ 0.5 }, 1));
     assert_string_equal(text, "{\"v\": 0.5}");
+    fen_text_free(text);
+    text = text_of(fenp_json_numbers((double[]){ 0.1, 2.0, 1e-7, -3e200 }, 4));
+    assert_string_equal(text, "{\"v\": [0.1, 2.0, 1e-7, -3e200]}");
     fen_text_free(text);
     assert_int_equal(fenp_json_text(NULL, &text, NULL), FEN_MEMORY);
 }
@@ -270,7 +273,22 @@ static void strings_become_utf8(void **state)
     }
 }
 
-/* Whether threads write the items or one Jansson does: the same bytes, and no reference is left. */
+/* Jansson reads what we write, of every kind. */
+static void texts_are_json(void **state)
+{
+    (void)state;
+    json_t *value = json_pack("{s:s, s:[i, b, b, n], s:{}, s:[]}", "a \"b\" \\ \n \x01 gr\xc3\xbc",
+                              "\t\"\x1f\x7f", "list", -7, 1, 0, "none", "nothing");
+    json_t *back = NULL;
+    char *text = NULL;
+    assert_int_equal(fenp_json_text(json_incref(value), &text, NULL), FEN_OK);
+    assert_int_equal(fenp_json_parse(text, (int64_t)strlen(text), &back, NULL), FEN_OK);
+    assert_true(json_equal(value, back));
+    json_decref(value), json_decref(back);
+    fen_text_free(text);
+}
+
+/* Whether threads write the items or one does: the same bytes, and no reference is left. */
 static void a_list_by_threads_is_the_same_text(void **state)
 {
     (void)state;
@@ -378,9 +396,10 @@ int main(void)
         cmocka_unit_test(a_deadline_in_the_past_is_a_limit),
         cmocka_unit_test(memory_is_counted),
         cmocka_unit_test(threads_are_set_and_restored),
-        cmocka_unit_test(numbers_have_17_digits_and_nothing_infinite),
+        cmocka_unit_test(numbers_read_back_and_nothing_is_infinite),
         cmocka_unit_test(strings_become_utf8),
         cmocka_unit_test(a_list_by_threads_is_the_same_text),
+        cmocka_unit_test(texts_are_json),
         cmocka_unit_test(what_is_not_json_is_said_to_be_none),
         cmocka_unit_test(json_does_not_follow_the_locale),
         cmocka_unit_test(lists_end_and_explain),
