@@ -274,8 +274,9 @@ static void set_biases(fenp_linear_state *s)
 {
     const int64_t copies = s->q.x->copies;
     memset(s->b, 0, (size_t)copies * sizeof *s->b);
-    for (int64_t k = 0; s->q.bias && k < s->pool.size * copies; k++)
-        s->b[k % copies] -= s->pool.mean[k / copies] * s->pool.beta[k];
+    for (int64_t k = 0; s->q.bias && k < s->pool.size; k++)
+        for (int64_t t = 0; t < copies; t++)
+            s->b[t] -= s->pool.mean[k] * s->pool.beta[k * copies + t];
 }
 
 static void hand_over(fenp_linear_state *s, fenp_linear_point *point)

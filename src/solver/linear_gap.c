@@ -142,7 +142,7 @@ static double steepest(const fenp_linear_state *s)
     double most = 0.0;
     for (int64_t g = 0; g < s->pool.groups; g++) {
         const double slope = slope_of_group(s, g) - s->fuzz * s->length[s->pool.group[g]];
-        if (s->pool.l[g] > 0.0) most = fmax(most, slope / s->pool.l[g]);
+        if (s->pool.l[g] > 0.0 && slope / s->pool.l[g] > most) most = slope / s->pool.l[g];
     }
     return most;
 }

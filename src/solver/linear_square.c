@@ -79,15 +79,31 @@ fen_status fenp_linear_quadratic(fenp_linear_state *s, double tolerance, const f
                                                  : by_groups(s, tolerance, task, err);
 }
 
-/* g = H beta - a, whatever lambda is: nothing to do where beta is as it was then. */
+/* g = H beta - a, by the columns of coefficients other than 0 where those are few: a product that
+ * knows of symmetry reads half of H. */
+static void multiply(fenp_pool *p, int64_t k)
+{
+    int64_t active = 0;
+    for (int64_t i = 0; i < k; i++) {
+        p->g[i] = -p->a[i];
+        active += p->beta[i] != 0.0;
+    }
+    if (active < k / 3) {
+        for (int64_t i = 0; i < k; i++)
+            if (p->beta[i] != 0.0)
+                cblas_daxpy((int)k, p->beta[i], p->h + i * p->ld, 1, p->g, 1);
+    } else {
+        cblas_dsymv(CblasColMajor, CblasLower, (int)k, 1.0, p->h, (int)p->ld, p->beta, 1, 1.0,
+                    p->g, 1);
+    }
+}
+
+/* Whatever lambda is: nothing to do where beta is as it was then. */
 static void refresh(fenp_linear_state *s)
 {
     fenp_pool *p = &s->pool;
     const int64_t k = p->size * s->q.x->copies;
-    if (k == p->sloped) return;
-    memcpy(p->g, p->a, (size_t)k * sizeof *p->g);
-    cblas_dsymv(CblasColMajor, CblasLower, (int)k, 1.0, p->h, (int)p->ld, p->beta, 1, -1.0, p->g,
-                1);
+    if (k != p->sloped) multiply(p, k);
     p->sloped = k;
 }
 
