@@ -1,7 +1,8 @@
 /* json.c -- Jansson with our number rules: the shortest text that reads back as the same double,
  * infinities and NaN as null
  *
- * Texts are laid out as Jansson does it; it prints a number seven times as slowly (number.c). */
+ * Texts are laid out as Jansson does it, but for control characters, which are all \u00XX. With
+ * numbers of 17 digits by printf it takes four times as long for a path of coefficients. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
