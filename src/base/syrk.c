@@ -58,9 +58,15 @@ static void multiply(const fenp_syrk *s, const double *x, int64_t rows, double b
                 (int)rows, s->alpha, x, (int)s->ldx, beta, c, (int)ldc);
 }
 
+static void clear(const fenp_syrk *s, double *c, int64_t ldc)
+{
+    for (int64_t j = 0; j < s->p; j++) memset(c + j * ldc, 0, (size_t)(j + 1) * sizeof *c);
+}
+
 /* Rows from .. to - 1 by dsyrk; nonzero: no memory, or no rows. */
 static int multiply_by_blas(const fenp_syrk *s, int64_t from, int64_t to, double *c, int64_t ldc)
 {
+    if (from == to) clear(s, c, ldc);
     if (!s->rows) {
         multiply(s, s->x + from * (s->by_rows ? s->ldx : 1), to - from, 0.0, c, ldc);
         return 0;
@@ -104,6 +110,7 @@ static int multiply_by_panels(const fenp_syrk *s, int64_t from, int64_t to, doub
     if (!room) return 1;
     const uintptr_t off = (uintptr_t)room % FENP_PANEL_ALIGNMENT / sizeof *room;
     double *panels = room + (slack - (int64_t)off);
+    if (from == to) clear(s, c, ldc);
     for (int64_t i = from; i < to && !failed; i += FENP_PANEL_ROWS) {
         const int64_t end = to - i < FENP_PANEL_ROWS ? to : i + FENP_PANEL_ROWS;
         failed = fill_panels(s, i, end, panels + fenp_panel_doubles(s->p), panels);
@@ -116,9 +123,6 @@ static int multiply_by_panels(const fenp_syrk *s, int64_t from, int64_t to, doub
 
 static int multiply_part(const fenp_syrk *s, int64_t from, int64_t to, double *c, int64_t ldc)
 {
-    if (from == to)
-        for (int64_t j = 0; j < s->p; j++) memset(c + j * ldc, 0, (size_t)(j + 1) * sizeof *c);
-    if (from == to) return 0;
     return s->by_rows && fenp_panel_pays(s->p) ? multiply_by_panels(s, from, to, c, ldc)
                                                : multiply_by_blas(s, from, to, c, ldc);
 }
@@ -147,7 +151,10 @@ int fenp_syrk_run(const fenp_syrk *s)
     fenp_syrk each = *s;
     each.ldc = s->p;
     each.c = parts > 1 ? fenp_new(fenp_bytes(parts * s->p, s->p, sizeof *each.c), 1) : NULL;
-    if (!each.c) return multiply_part(s, 0, s->n, s->c, s->ldc);
+    if (!each.c)
+        return omp_get_max_threads() > 1 && !omp_in_parallel()
+                   ? multiply_by_blas(s, 0, s->n, s->c, s->ldc) /* on all threads */
+                   : multiply_part(s, 0, s->n, s->c, s->ldc);
     for (int64_t k = 0; k <= parts; k++) start[k] = k * s->n / parts;
     const int failed = fenp_syrk_parts(&each, parts, start);
     add_up(s, each.c, parts);
