@@ -197,11 +197,21 @@ static fen_status check_lengths(const fenp_linear_state *s, fen_error *err)
                      "standard");
 }
 
-/* One thread for designs that a second one would wait for longer than it works. */
-static int narrow(const fenp_design *x)
+/* One thread for what a second one would wait for longer than it works. */
+static int narrow(int64_t entries)
 {
-    const int64_t entries = x->start ? x->start[x->p] : x->n * x->p;
     return entries < ENOUGH_FOR_TWO ? fenp_threads_narrow(0) : 0;
+}
+
+static int64_t entries_of(const fenp_design *x)
+{
+    return x->start ? x->start[x->p] : x->n * x->p;
+}
+
+/* Without rows to look at the Gram matrix is all that is read. */
+static int64_t entries_to_solve(const fenp_linear_state *s, const fenp_linear_point *point)
+{
+    return s->whole && !point->u ? s->coefs * s->coefs : entries_of(s->q.x);
 }
 
 static fen_status begin(const fenp_linear *problem, fenp_linear_state **out, const fenp_task *task,
@@ -237,7 +247,7 @@ static fen_status begin(const fenp_linear *problem, fenp_linear_state **out, con
 fen_status fenp_linear_begin(const fenp_linear *problem, fenp_linear_state **out,
                              const fenp_task *task, fen_error *err)
 {
-    const int narrowed = narrow(problem->x);
+    const int narrowed = narrow(entries_of(problem->x));
     const fen_status status = begin(problem, out, task, err);
     fenp_threads_widen(narrowed);
     return status;
@@ -328,7 +338,7 @@ static fen_status solve(fenp_linear_state *s, double gap, fenp_linear_point *poi
 fen_status fenp_linear_solve(fenp_linear_state *s, double gap, fenp_linear_point *point,
                              const fenp_task *task, fen_error *err)
 {
-    const int narrowed = narrow(s->q.x);
+    const int narrowed = narrow(entries_to_solve(s, point));
     const fen_status status = solve(s, gap, point, task, err);
     fenp_threads_widen(narrowed);
     return status;
