@@ -1,8 +1,9 @@
 /* select_linear.c -- lambda of penalties on coefficients: as given, by rule, or along a path
  *
  * Path. 100 lambdas from the least one without terms down to 1e-4 of it (1e-2 where there are
- * fewer rows than columns; less with a mix below 0.1, where the largest lambda grows as 1/mix), in
- * equal steps of the logarithm; or those given. A path of our own that still falls at its end goes
+ * fewer rows than columns; less with a mix below 0.1, where the largest lambda grows as 1/mix, and
+ * for elastic nets of large labels: their squares of coefficients outweigh the rest down to a
+ * lambda that does not grow with the labels), in equal steps of the logarithm; or those given. A path of our own that still falls at its end goes
  * on with the same steps, a decade at a time, two at most. All outputs share the lambdas. Every one
  * is solved on all rows, which tells the number of terms.
  * Scores.
@@ -100,10 +101,35 @@ int64_t fenp_count_lambdas_linear(const fen_options *o)
                                           : LAMBDAS;
 }
 
+/* The largest deviation of a copy's labels from their mean, or from 0 without a bias. */
+static double size_of_labels(const fenp_linear *q)
+{
+    const int64_t n = q->x->n;
+    double largest = 0.0;
+    for (int64_t t = 0; t < q->x->copies; t++) {
+        const double *y = q->y + t * n, *w = q->w + t * n;
+        double sum = 0.0, weight = 0.0, square = 0.0;
+        for (int64_t i = 0; i < n; i++) sum += w[i] * y[i], weight += w[i];
+        const double mean = q->bias && weight > 0.0 ? sum / weight : 0.0;
+        for (int64_t i = 0; i < n; i++) square += w[i] * (y[i] - mean) * (y[i] - mean);
+        if (weight > 0.0) largest = fmax(largest, sqrt(square / weight));
+    }
+    return largest;
+}
+
+/* Coefficients are about as large as the labels, and the slopes of a loss at most the largest
+ * lambda times mix: beside them those of the squares, lambda (1 - mix) beta, are to become small. */
+static double share_of_squares(const fenp_linear *q)
+{
+    const double slope = (1.0 - q->mix) * size_of_labels(q);
+    return slope > q->mix ? fmax(q->mix, 1e-3) / slope : 1.0;
+}
+
 static double ratio_of(const fenp_linear *problem)
 {
     const double share = fmax(fmin(problem->mix / LOW_MIX, 1.0), LEAST_SHARE);
-    return share * (problem->x->n >= problem->x->p ? TALL_RATIO : WIDE_RATIO);
+    return fmin(share, share_of_squares(problem)) *
+           (problem->x->n >= problem->x->p ? TALL_RATIO : WIDE_RATIO);
 }
 
 fen_status fenp_list_lambdas_linear(const fenp_linear *problems, int64_t count,
@@ -121,7 +147,9 @@ fen_status fenp_list_lambdas_linear(const fenp_linear *problems, int64_t count,
     lambdas[0] = 1.0 / sample->weight_sum;
     if (o->lambda.choice == FEN_RULE) return FEN_OK;
     const fen_status status = fenp_ladder_top(problems, count, &most, first, task, err);
-    fenp_ladder_make(most, ratio_of(&problems[0]), wanted, lambdas);
+    double ratio = 1.0;
+    for (int64_t q = 0; q < count; q++) ratio = fmin(ratio, ratio_of(&problems[q]));
+    fenp_ladder_make(most, ratio, wanted, lambdas);
     return status;
 }
 

@@ -150,6 +150,21 @@ class Edges(ToolTest):
         found = self.fit("large.csv", "--penalty", "l1", "--lambda", "0.01")
         self.assertEqual(found["verdict"], "optimal")
 
+    def test_elastic_nets_choose_alike_in_any_unit(self):
+        """The squares of coefficients weigh more the larger the labels are: the path goes on to
+        where they do not matter."""
+        source = random.Random(11)
+        cells = [[source.gauss(0, 1) for _ in range(4)] for _ in range(120)]
+        labels = [2 * x[0] - x[1] + 0.3 * source.gauss(0, 1) for x in cells]
+        explained = []
+        for unit in (1.0, 1e6):
+            self.write("units.csv", "a,b,c,d,y\n" + "".join(
+                ",".join(map(repr, [*x, unit * y])) + "\n" for x, y in zip(cells, labels)))
+            found = self.fit("units.csv", "--penalty", "elastic:0.5", "--loss", "square")
+            explained.append(found["score"] / unit ** 2)
+        self.assertLess(explained[0], 0.12)
+        self.assertLess(abs(explained[1] / explained[0] - 1), 0.01)
+
     def test_more_folds_than_rows(self):
         self.write("few.csv", "a,y\n" + "".join(f"{k},{k * k}\n" for k in range(8)))
         for select in ("kfold:9", "1se:9"):
