@@ -22,6 +22,7 @@
 #include "path.h"
 #include "promise/ladder.h"
 #include "solver/homotopy.h"
+#include "solver/target.h"
 
 enum { ENTRY_BYTES = 160 };      /* of a coefficient, as Jansson holds it and as text */
 enum { LOOK_UP = 100000 };       /* of them between two looks at the memory           */
@@ -260,6 +261,18 @@ static double dual_value(trace *r, double lambda, double b)
     return scale * along - 0.5 * scale * scale * square;
 }
 
+/* In the unit of certificates; no objective is below 0, and no bound above it but by rounding. */
+static double relative_gap(const trace *r, double objective, double dual)
+{
+    const fenp_linear *q = r->problem;
+    const fenp_target labels = {
+        .loss = q->loss, .par = q->par, .w = q->w, .y = q->y, .n = q->x->n
+    };
+    const fen_certificate of = { .primal = objective, .null = r->null[r->first] };
+    const double unit = fenp_gap_unit(&of, fenp_target_digits(&labels));
+    return objective > 0.0 ? fmax(objective - fmax(dual, 0.0), 0.0) / unit : 0.0;
+}
+
 /* Who comes or goes at the last point. */
 static fen_status add_change(trace *r, const fenp_break *at, fen_error *err)
 {
@@ -299,7 +312,7 @@ static fen_status see_break(void *user, const fenp_break *at, const double *beta
     figures of = { .lambda = at->lambda, .score = NAN, .deviation = NAN, .terms = at->terms };
     of.loss = loss_of(r, 0, b);
     of.objective = of.loss + at->lambda * penalty;
-    of.gap = (of.objective - dual_value(r, at->lambda, b)) / of.objective;
+    of.gap = relative_gap(r, of.objective, dual_value(r, at->lambda, b));
     const int begins = r->last == INFINITY;
     r->last = at->lambda;
     fen_status status = add_point(r, &of, beta, &b, err);

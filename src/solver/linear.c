@@ -86,6 +86,9 @@ static void shift_labels(fenp_linear_state *s)
             s->y[t * n + i] = y[i] - s->base[t];
             s->variation += w[i] * s->y[t * n + i] * s->y[t * n + i];
         }
+        fenp_target given = fenp_linear_target(s, t);
+        given.y = y;
+        s->digits += fenp_target_digits(&given);
     }
 }
 
@@ -165,20 +168,34 @@ static fen_status add_free(fenp_linear_state *s, fen_error *err)
     return status;
 }
 
+/* While no coefficient has been in the scores yet. */
+static double loss_of_constants(const fenp_linear_state *s)
+{
+    double sum = 0.0;
+    for (int64_t t = 0; t < s->q.x->copies; t++) {
+        const fenp_target q = fenp_linear_target(s, t);
+        const double *zeros = s->t + t * q.n;
+        sum += fenp_target_loss(&q, zeros, fenp_target_offset(&q, zeros, 0.0));
+    }
+    return sum;
+}
+
 /* The best model without penalised coefficients, and lambda_max from its slopes; 0 if it has no
  * finite loss. */
 static fen_status solve_null(fenp_linear_state *s, const fenp_task *task, fen_error *err)
 {
     const fenp_groups *g = s->q.groups;
     fen_status status = add_free(s, err);
+    if (s->pool.size > 0) s->null = loss_of_constants(s);
     if (status == FEN_OK) status = solve_pool(s, 1.0, NULL_GAP, task, err);
     if (status == FEN_OK && s->pool.size > 0 && fenp_linear_pool_gap(s, 1.0) > 100.0 * NULL_GAP &&
         rescue(s, &status, err) && status == FEN_OK)
         status = solve_pool(s, 1.0, NULL_GAP, task, err);
     if (status != FEN_OK) return status;
-    s->null = fenp_linear_loss(s);
+    const double loss = fenp_linear_loss(s);
+    if (s->pool.size == 0) s->null = loss;
     fenp_linear_look_at_all(s);
-    if (!isfinite(s->null)) return FEN_OK; /* tube: no lambda makes this the answer */
+    if (!isfinite(loss)) return FEN_OK; /* tube: no lambda makes this the answer */
     for (int64_t i = 0; i < g->count; i++) {
         const double a = fenp_group_weight(g, i) * fmax(s->q.mix, MIX_FLOOR);
         if (a > 0.0) s->largest = fmax(s->largest, s->now[i] / a);

@@ -242,6 +242,18 @@ static double free_gain(const fenp_linear_state *s)
     return gain;
 }
 
+/* Gaps are told as certificates tell them (src/certify.c): where y is constant, or met, to
+ * rounding, by 1e7 times what errors in its last digits cost. No objective is below 0. */
+static double relative(const fenp_linear_state *s, double primal, double gap)
+{
+    const double null = isfinite(s->null) ? s->null : 0.0; /* tube */
+    const double digits = isfinite(s->digits) ? s->digits : 0.0;
+    double unit = fmax(primal, 1e-12 * null);
+    if (null <= digits || primal <= 8.0 * digits) unit = fmax(unit, 1e7 * digits);
+    if (primal == 0.0) return 0.0;
+    return isfinite(primal) ? (primal < unit ? fmin(gap, primal) : gap) / unit : INFINITY;
+}
+
 void fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside out,
                         fenp_linear_point *point)
 {
@@ -270,9 +282,8 @@ void fenp_linear_values(fenp_linear_state *s, double lambda, fenp_linear_outside
     point->lambda = lambda;
     point->primal = point->loss + fenp_linear_penalty(s);
     point->dual = dual - excess - (s->q.mix == 1.0 ? cost_of_fuzz(s) : 0.0);
-    point->relative_gap = (fmax(point->primal - point->dual, 0.0) + free_gain(s)) /
-                          fmax(fabs(point->primal), 1e-12 * s->null);
-    if (isnan(point->relative_gap)) point->relative_gap = s->null == 0.0 ? 0.0 : INFINITY;
+    point->relative_gap =
+        relative(s, point->primal, fmax(point->primal - point->dual, 0.0) + free_gain(s));
 }
 
 double fenp_linear_pool_gap(fenp_linear_state *s, double lambda)

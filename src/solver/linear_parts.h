@@ -77,7 +77,8 @@ struct fenp_linear_state {
     double *middle;            /* p: means of the columns, all rows alike; by rows under w */
     double *base;              /* copies: taken off the labels of residual losses         */
     double *y;                 /* rows: labels less base                                 */
-    double null;               /* loss with all penalised coefficients 0                 */
+    double null;               /* loss of the best constants                             */
+    double digits;             /* loss of errors in the last digits of the labels        */
     double variation;          /* square: sum w y^2 after base                           */
     double largest;            /* lambda_max                                             */
     double *beta, *b;          /* coefs, copies (from base on): the current solution      */

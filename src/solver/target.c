@@ -293,15 +293,12 @@ double fenp_target_relative(const fenp_target *q, const double *f, double b, dou
 
 /* ---- the start ---------------------------------------------------------------------------- */
 
-/* Loss of an error in the last digits of y, for losses of y - t. */
-static double last_digits(const fenp_problem *problem)
+double fenp_target_digits(const fenp_target *q)
 {
-    const fenp_sample *sample = problem->sample;
     long double sum = 0.0L;
-    if (!problem->loss->residual) return 0.0;
-    for (int64_t i = 0; i < sample->n; i++)
-        if (sample->w[i] > 0.0)
-            sum += sample->w[i] * fenp_loss_of_digits(problem->loss, sample->y[i], problem->par);
+    if (!q->loss->residual) return 0.0;
+    for (int64_t i = 0; i < q->n; i++)
+        if (q->w[i] > 0.0) sum += q->w[i] * fenp_loss_of_digits(q->loss, q->y[i], q->par);
     return (double)sum;
 }
 
@@ -318,12 +315,13 @@ fenp_target fenp_target_of(const fenp_problem *problem, double *y, double *zeros
                       .lambda = problem->lambda };
     memcpy(y, sample->y, (size_t)n * sizeof(double));
     memset(zeros, 0, (size_t)n * sizeof(double));
+    const double digits = fenp_target_digits(&q);
     q.constant = fenp_target_offset(&q, zeros, 0.0);
     if (q.loss->residual) {
         for (int64_t i = 0; i < n; i++) y[i] -= q.constant;
         q.base = q.constant, q.constant = 0.0;
     }
     q.null = fenp_target_loss(&q, zeros, q.constant);
-    q.trivial = q.null <= last_digits(problem);
+    q.trivial = q.null <= digits;
     return q;
 }

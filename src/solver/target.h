@@ -31,6 +31,8 @@ fenp_target fenp_target_of(const fenp_problem *problem, double *y, double *zeros
  * 0. Afterwards the slopes sum to 0. */
 double fenp_target_offset(const fenp_target *q, const double *f, double guess);
 double fenp_target_loss(const fenp_target *q, const double *f, double b);
+/* Of an error in the last digits of y, before base was taken off; 0 unless P sees y - t alone. */
+double fenp_target_digits(const fenp_target *q);
 void   fenp_target_slopes(const fenp_target *q, const double *f, double b, double *slope);
 /* w v''(t), and least w at least; least = 0: what is below rounding errors of the largest
  * one is 0. Returns the number of rows with a positive one. */

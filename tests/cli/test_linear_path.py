@@ -253,6 +253,34 @@ class PathTest(tool.ToolTest):
         self.assertTrue(all(name.startswith("row ") for name in found["features"]))
         self.assertGreater(found["points"][-1]["terms"], 3)
 
+    def test_gaps_of_labels_that_are_met(self):
+        """By a column without a penalty: the unit is that of certificates, the best constant."""
+        self.write("data.csv", "x0,x1,y\n0.3,2,0.9\n2.1,3,6.3\n3.7,1,11.1\n")
+        free = ("--penalty", "l1", "--task", "regression", "--feature-weights", "x0=0", "--json")
+        for loss in ("square", "huber:1", "sqeps:0.1", "absolute", "pinball:0.3", "eps:0.1",
+                     "tube:0.1"):
+            points = self.run_tool("path", "data.csv", "--loss", loss, "--lambda", "0.1,0.01",
+                                   *free).json["points"]
+            for point in points:
+                self.assertIsNotNone(point["relative_gap"], loss)
+                self.assertLessEqual(point["relative_gap"], 1e-7, loss)
+                fit = self.run_tool("fit", "data.csv", "--loss", loss, "--lambda",
+                                    repr(point["lambda"]), "-o", "m.fen", *free).json
+                self.assertEqual(fit["verdict"], "optimal")
+        points = self.run_tool("path", "data.csv", "--engine", "homotopy", *free).json["points"]
+        self.assertTrue(all(0 <= p["relative_gap"] <= 1e-7 for p in points))
+
+    def test_gaps_of_a_tube(self):
+        """No constant is inside: that is no reason to call any gap none."""
+        self.write("data.csv", table(n=30, p=4))
+        words = ("--penalty", "l1", "--loss", "tube:1.5", "--json")
+        for point in self.run_tool("path", "data.csv", "--lambda", "1,0.1", *words).json["points"]:
+            fit = self.run_tool("fit", "data.csv", "--lambda", repr(point["lambda"]), "-o", "m.fen",
+                                *words).json
+            self.assertGreater(point["relative_gap"], 0)
+            self.assertLessEqual(point["relative_gap"], 1e-6)
+            self.assertAlmostEqual(point["objective"], fit["primal"], delta=1e-6 * fit["primal"])
+
     def test_columns_of_no_use(self):
         """Identical and constant columns, a constant target, one row more than columns."""
         rows = [f"{i},{i},7,{i * i % 5},{3}" for i in range(6)]
