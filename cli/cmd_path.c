@@ -2,6 +2,7 @@
  *
  * A table for people; -o writes one row of CSV per solution, the solution in it. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include "plot.h"
@@ -37,13 +38,13 @@ static int is_lp(const json_t *json)
 }
 
 /* JSON has null for an infinite objective: no function within a hard tube was found. */
-static void print_point(const json_t *p, char mark, int square, int lp)
+static void print_point(const json_t *p, const char mark[2], int square, int lp)
 {
     const int feasible = !isnan(json_at(p, "objective"));
     const double loss = json_at(p, "mean_loss"), score = json_at(p, "score");
     char lambda2[32] = "f = 0";
     if (json_at(p, "norm") > 0) snprintf(lambda2, sizeof lambda2, "%.4g", json_at(p, "lambda2"));
-    printf("%c ", mark);
+    printf("%.2s", mark);
     if (!lp) printf("%7.4g ", json_at(p, "power"));
     printf("%11.4g ", json_at(p, "lambda"));
     if (!lp) printf("%11s ", feasible ? lambda2 : "-");
@@ -78,8 +79,10 @@ static void print_target(const json_t *json, const span *s, int named)
     printf("%11s %11s %10s", "norm", "objective", square ? "train RMSE" : "mean loss");
     if (!square) printf(" %7s", "support");
     printf(score[0] ? " %10s\n" : "\n", score);
-    for (size_t i = s->from; i < s->to; i++)
-        print_point(point_at(s, i), score[0] && i == s->best ? '>' : ' ', square, lp);
+    for (size_t i = s->from; i < s->to; i++) {
+        const char best = score[0] && i == s->best ? '>' : ' ';
+        print_point(point_at(s, i), (char[2]){ best, gap_mark(json, point_at(s, i)) }, square, lp);
+    }
 }
 
 static void print_path(const json_t *json, int advice)
@@ -98,7 +101,7 @@ static void print_path(const json_t *json, int advice)
     }
     const int square = strcmp(json_text_at(json, "loss"), "square") == 0;
     char text[512];
-    snprintf(text, sizeof text, "%s%s",
+    snprintf(text, sizeof text, "%s%s%s",
              is_lp(json)
                  ? "norm: |w|_p; > the least held-out loss, where --select kfold:K asks for "
                    "it"
@@ -107,7 +110,7 @@ static void print_path(const json_t *json, int advice)
                       : "lambda2: the penalty of power 2 with the same solution; support: rows "
                         "with a coefficient; > the least held-out loss, where --select kfold:K "
                         "asks for it",
-             advice ? "; -o writes the solutions as well" : "");
+             gap_legend(json), advice ? "; -o writes the solutions as well" : "");
     print_wrapped(stdout, "", text);
 }
 
@@ -207,7 +210,7 @@ static void print_answer(const request *r, const json_t *json)
     say_written(r);
 }
 
-static int answer(const request *r, const char *text)
+static int show(const request *r, const char *text)
 {
     if (r->json && !r->output && !r->plot) return puts(text) < 0 ? EXIT_FILE : EXIT_DONE;
     json_t *json = json_parse(text);
@@ -221,6 +224,26 @@ static int answer(const request *r, const char *text)
         print_answer(r, json);
     json_decref(json);
     return code;
+}
+
+/* Paths are long, so that they are not parsed for one number. Names stand behind it, and a string
+ * has no quotation marks that are not escaped. */
+static long long count_above(const char *text)
+{
+    static const char key[] = "\"above_tolerance\": ";
+    const char *at = strstr(text, key);
+    return at ? strtoll(at + sizeof key - 1, NULL, 10) : 0;
+}
+
+static int answer(const request *r, const char *text)
+{
+    const int code = show(r, text);
+    const long long above = code == EXIT_DONE ? count_above(text) : 0;
+    if (above == 0) return code;
+    return complain(EXIT_NO,
+                    "%lld solution%s stopped at a relative gap above the tolerance of %g (! on the "
+                    "screen, relative_gap in CSV and JSON); fit at such a point says what helps",
+                    above, above > 1 ? "s" : "", r->options.tolerance);
 }
 
 static int check_plot(const char *path)
@@ -274,7 +297,10 @@ const command command_path = {
                    "least one without terms down, or with --engine homotopy every breakpoint of "
                    "the lasso. The screen shows at which lambda coefficients enter and leave; CSV "
                    "and JSON hold the coefficients of all columns that were ever in, in the units "
-                   "of the file.",
+                   "of the file.\n"
+                   "Solutions whose relative gap is above --tolerance, by the solver's own "
+                   "account, are marked and counted (above_tolerance in JSON); the exit code is "
+                   "then 1.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

@@ -17,6 +17,22 @@ typedef struct columns {
     double selected; /* NAN: none                                                */
 } columns;
 
+static int is_there(const json_t *step, const char *figure)
+{
+    return json_object_get(step, figure) != NULL;
+}
+
+char gap_mark(const json_t *path, const json_t *step)
+{
+    const double gap = json_at(step, "relative_gap"); /* NAN: infinite */
+    return is_there(step, "relative_gap") && !(gap <= json_at(path, "tolerance")) ? '!' : ' ';
+}
+
+const char *gap_legend(const json_t *path)
+{
+    return json_at(path, "above_tolerance") > 0 ? "; ! a relative gap above the tolerance" : "";
+}
+
 static double shown(const columns *c, double loss) { return c->square ? sqrt(loss) : loss; }
 
 /* "+bmi +s5 -age" in what is left of the line; "(7 more)" for what is not. */
@@ -48,14 +64,15 @@ static int is_worth_a_line(const json_t *step, const columns *c, int end)
            json_at(step, "lambda") == c->selected;
 }
 
-static void print_step(const json_t *step, const columns *c)
+static void print_step(const json_t *path, const json_t *step, const columns *c)
 {
     const char mark = json_at(step, "lambda") == c->selected ? '>' : ' ';
     char part[32] = "-"; /* of a constant target there is nothing to explain */
     if (!isnan(json_at(step, "explained")))
         snprintf(part, sizeof part, "%.4f", share(json_at(step, "explained")));
-    int used = printf("%c %11.5g %6.0f %9s %11.5g", mark, json_at(step, "lambda"),
-                      json_at(step, "terms"), part, shown(c, json_at(step, "mean_loss")));
+    int used = printf("%c%c%11.5g %6.0f %9s %11.5g", mark, gap_mark(path, step),
+                      json_at(step, "lambda"), json_at(step, "terms"), part,
+                      shown(c, json_at(step, "mean_loss")));
     const double score = json_at(step, "score");
     if (c->scored) used += printf(" %11.5g", c->criterion ? score : shown(c, score));
     print_changes(step, used + 1);
@@ -79,10 +96,10 @@ static void print_note(const json_t *path, const columns *c, int advice)
 {
     char text[512];
     const int exact = strcmp(json_text_at(path, "solution"), "breakpoints") == 0;
-    snprintf(text, sizeof text, "%s%s%s",
+    snprintf(text, sizeof text, "%s%s%s%s",
              exact ? "breakpoints of the exact path: terms are those just below lambda"
                    : "shown: where coefficients come or go, of all lambdas solved",
-             isnan(c->selected) ? "" : "; > what fit would take",
+             isnan(c->selected) ? "" : "; > what fit would take", gap_legend(path),
              advice ? "; -o FILE.csv writes every coefficient in the units of the file, "
                       "--plot FILE.svg draws them"
                     : "");
@@ -112,7 +129,7 @@ void print_steps(const json_t *path, int advice)
             printf("\n%s\n", target);
             print_heading(path, &c);
         }
-        if (is_worth_a_line(step, &c, begins || ends)) print_step(step, &c);
+        if (is_worth_a_line(step, &c, begins || ends)) print_step(path, step, &c);
     }
     print_note(path, &c, advice);
 }
@@ -122,11 +139,6 @@ void print_steps(const json_t *path, int advice)
 static const char *const figures[] = { "lambda",       "terms",     "mean_loss", "objective",
                                        "relative_gap", "explained", "score",     "standard_error",
                                        "intercept",    NULL };
-
-static int is_there(const json_t *step, const char *figure)
-{
-    return json_object_get(step, figure) != NULL;
-}
 
 void write_steps(const json_t *path, FILE *out)
 {

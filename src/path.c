@@ -166,15 +166,27 @@ static const char *score_kind(const fenp_path *h)
     return strcmp(h->o.select, "gcv") == 0 ? "gcv" : "loo";
 }
 
-static json_t *head_json(const fenp_path *h)
+json_t *fenp_count_above(const json_t *points, double tolerance)
+{
+    json_int_t count = 0;
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *gap = json_object_get(json_array_get(points, i), "relative_gap");
+        count += gap && !(json_is_number(gap) && json_number_value(gap) <= tolerance);
+    }
+    return json_integer(count);
+}
+
+static json_t *head_json(const fenp_path *h, const json_t *points)
 {
     const fen_kernel *kernel = h->kernel.table;
-    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:o, s:s?, s:s, s:o}", "n",
-                     (json_int_t)h->sample->n, "d", (json_int_t)h->sample->p, "over", h->o.over,
-                     "loss", h->loss->name, "penalty", h->o.penalty, "kernel", kernel->name,
-                     "gamma", fenp_json_number(kernel->uses_gamma ? h->kernel.par.gamma : NAN),
-                     "score_kind", score_kind(h), "solution",
-                     kernel->linear ? "weights" : "coefficients", "features", names_json(h));
+    return json_pack("{s:I, s:I, s:f, s:o, s:s, s:s, s:s, s:s, s:o, s:s?, s:s, s:o}", "n",
+                     (json_int_t)h->sample->n, "d", (json_int_t)h->sample->p, "tolerance",
+                     h->o.tolerance, "above_tolerance", fenp_count_above(points, h->o.tolerance),
+                     "over", h->o.over, "loss", h->loss->name, "penalty", h->o.penalty, "kernel",
+                     kernel->name, "gamma",
+                     fenp_json_number(kernel->uses_gamma ? h->kernel.par.gamma : NAN), "score_kind",
+                     score_kind(h), "solution", kernel->linear ? "weights" : "coefficients",
+                     "features", names_json(h));
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
@@ -204,7 +216,8 @@ static fen_status path_of_sample(fenp_path *h, char **json, const fenp_task *tas
         status = fenp_path_descend(h, points, &rest, err);
     else
         status = fenp_path_spectral(h, points, &rest, err);
-    if (status == FEN_OK) return fenp_json_text_with(head_json(h), "points", points, json, err);
+    if (status == FEN_OK)
+        return fenp_json_text_with(head_json(h, points), "points", points, json, err);
     json_decref(points);
     return status;
 }

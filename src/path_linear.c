@@ -394,13 +394,14 @@ static json_t *points_json(const trace *r)
     return all;
 }
 
-static json_t *head_json(const trace *r)
+static json_t *head_json(const trace *r, const json_t *points)
 {
     const fen_options *o = &r->settled->o;
     const int scored = r->chosen.selection.count > 0;
-    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:s, s:o, s:s?, s:s, s:O, s:O}", "n",
-                     (json_int_t)r->sample->n, "d", (json_int_t)r->sample->p, "over", "lambda",
-                     "loss", o->loss, "kernel", o->kernel, "gamma",
+    return json_pack("{s:I, s:I, s:f, s:o, s:s, s:s, s:s, s:o, s:s, s:o, s:s?, s:s, s:O, s:O}", "n",
+                     (json_int_t)r->sample->n, "d", (json_int_t)r->sample->p, "tolerance",
+                     o->tolerance, "above_tolerance", fenp_count_above(points, o->tolerance),
+                     "over", "lambda", "loss", o->loss, "kernel", o->kernel, "gamma",
                      fenp_json_number(is_linear(r) ? NAN : r->setup->kernel.par.gamma), "penalty",
                      o->penalty, "selected", fenp_json_number(scored ? r->chosen.lambda : NAN),
                      "score_kind", scored ? o->select : NULL, "solution",
@@ -470,9 +471,9 @@ static fen_status run(trace *r, int scored, char **json, const fenp_task *task, 
         status = fenp_list_lambdas_linear(r->setup->problem, r->setup->count, r->sample, o,
                                           r->lambdas, r->exact ? NULL : &r->begun, &rest, err);
     if (status == FEN_OK) status = run_problems(r, &rest, err);
-    if (status == FEN_OK)
-        status = fenp_json_text_with(head_json(r), "points", points_json(r), json, err);
-    return status;
+    if (status != FEN_OK) return status;
+    json_t *points = points_json(r);
+    return fenp_json_text_with(head_json(r, points), "points", points, json, err);
 }
 
 fen_status fenp_path_linear(const fenp_prep *prep, const fenp_sample *sample,

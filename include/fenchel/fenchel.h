@@ -249,7 +249,9 @@ FEN_API fen_status fen_select(const fen_table *table, const fen_options *o,
 
 /* The solutions along a grid of o->over, with norms and losses, as JSON text: release it with
  * fen_text_free. The square loss has scores too (leave-one-out or GCV), other losses where
- * o->select asks for them. gamma is one: given, by rule, or chosen as fen_fit does. */
+ * o->select asks for them. gamma is one: given, by rule, or chosen as fen_fit does.
+ * above_tolerance counts solutions whose relative_gap is above o->tolerance, by the solver's own
+ * account. */
 FEN_API fen_status fen_path(const fen_table *table, const fen_options *o,
                             const fen_host *host, char **json, fen_error *err);
 

@@ -253,6 +253,29 @@ class PathTest(tool.ToolTest):
         self.assertTrue(all(name.startswith("row ") for name in found["features"]))
         self.assertGreater(found["points"][-1]["terms"], 3)
 
+    def test_solutions_above_the_tolerance(self):
+        """No minimum exists where a column without a penalty separates the classes."""
+        self.write("data.csv", "x0,x1,y\n-2,2,a\n-1,3,a\n1,1,b\n2,0.5,b\n")
+        words = ("path", "data.csv", "--penalty", "l1", "--loss", "logistic", "--lambda",
+                 "0.1,0.01")
+        run = self.run_tool(*words, "--feature-weights", "x0=0", code=1)
+        self.assertEqual(len(run.err.splitlines()), 1)
+        self.assertIn("2 solutions stopped at a relative gap above the tolerance of 1e-06", run.err)
+        self.assertEqual(sum(line.startswith(" !") for line in run.out.splitlines()), 2)
+        self.assertIn("! a relative gap above the tolerance", " ".join(run.out.split()))
+        for more in ((), ("-o", "path.csv")):
+            found = self.run_tool(*words, "--feature-weights", "x0=0", "--json", *more,
+                                  code=1).json
+            self.assertEqual((found["above_tolerance"], found["tolerance"]), (2, 1e-6))
+            self.assertTrue(all(p["relative_gap"] > 1e-6 for p in found["points"]))
+        self.assertEqual(len(rows_of(self.read("path.csv").decode())), 2)
+        run = self.run_tool(*words)
+        self.assertEqual(run.err, "")
+        self.assertNotIn("!", run.out)
+        self.assertEqual(self.run_tool(*words, "--json").json["above_tolerance"], 0)
+        self.write("data.csv", table(n=30, p=3).replace("x0", "above_tolerance"))
+        self.run_tool("path", "data.csv", "--penalty", "l1", "--json")    # the name is no count
+
     def test_gaps_of_labels_that_are_met(self):
         """By a column without a penalty: the unit is that of certificates, the best constant."""
         self.write("data.csv", "x0,x1,y\n0.3,2,0.9\n2.1,3,6.3\n3.7,1,11.1\n")

@@ -66,7 +66,7 @@ class Reports(ToolTest):
         texts = [self.run_tool("fit", *words, "1", code=1).out,
                  self.run_tool("info", "data.fen").out,
                  self.run_tool("verify", "data.fen", "data.csv", code=1).out,
-                 self.run_tool("path", *words, "0.1:1:2").out]
+                 self.run_tool("path", *words, "0.1:1:2", code=1).out]
         for text in texts:
             self.assertIn("infeasible", text)
             self.assertNotRegex(text, r"\b(nan|inf)\b")
