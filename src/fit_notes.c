@@ -73,19 +73,31 @@ void fenp_note_labels(fen_model *m, const fenp_sample *sample)
     }
 }
 
-/* "x6, x7 and 3 more" */
-static void list_features(const fen_model *m, const int64_t *which, int64_t count, char *out,
-                          size_t room)
+/* "x6, x7 and 3 more": names 0, 1, ... of a list that was "", then their count. */
+enum { SHOWN = 4, NAME_SIZE = 64, LIST_SIZE = 300 };
+
+static void list_name(char out[LIST_SIZE], int64_t k, const char *name)
 {
-    enum { SHOWN = 4 };
-    size_t used = 0;
-    for (int64_t k = 0; k < count && k < SHOWN && used < room; k++) {
-        char name[64];
+    const size_t used = strlen(out);
+    if (k < SHOWN) snprintf(out + used, LIST_SIZE - used, "%s%s", k ? ", " : "", name);
+}
+
+static void end_list(char out[LIST_SIZE], int64_t count)
+{
+    const size_t used = strlen(out);
+    if (count > SHOWN)
+        snprintf(out + used, LIST_SIZE - used, " and %lld more", (long long)(count - SHOWN));
+}
+
+static void list_features(const fen_model *m, const int64_t *which, int64_t count,
+                          char out[LIST_SIZE])
+{
+    for (int64_t k = 0; k < count && k < SHOWN; k++) {
+        char name[NAME_SIZE];
         fenp_prep_feature_name(m->prep, which[k], name, sizeof name);
-        used += (size_t)snprintf(out + used, room - used, "%s%s", k ? ", " : "", name);
+        list_name(out, k, name);
     }
-    if (count > SHOWN && used < room)
-        snprintf(out + used, room - used, " and %lld more", (long long)(count - SHOWN));
+    end_list(out, count);
 }
 
 /* Groups of one coefficient each; those of dummy variables or of several targets have more. */
@@ -101,7 +113,7 @@ static int has_lone_groups(const fen_model *m)
 void fenp_note_linear(fen_model *m, int gamma_chosen)
 {
     int64_t open = 0;
-    char names[300];
+    char names[LIST_SIZE] = "";
     const int none = fenp_is_none(m->penalty);
     for (int64_t g = 0; m->groups.weight && !none && g < m->groups.count; g++)
         open += m->groups.weight[g] == 0.0;
@@ -110,7 +122,7 @@ void fenp_note_linear(fen_model *m, int gamma_chosen)
              m->groups.start ? "group" : "coefficient", open > 1 ? "s are" : " is");
     if (has_lone_groups(m)) note(m, "every column is a group by itself, as with --penalty l1");
     if (m->aliased_count) {
-        list_features(m, m->aliased, m->aliased_count, names, sizeof names);
+        list_features(m, m->aliased, m->aliased_count, names);
         note(m, "columns that earlier ones span: %s", names);
     }
     if (gamma_chosen) note(m, "gamma by leave-one-out of ridge regression");
@@ -169,24 +181,42 @@ static void note_tube(fen_model *m, const fenp_sample *sample, const double *sco
     note(m, "residuals leave the tube by at most %s", number);
 }
 
-/* A k far below the residuals is the absolute loss by another name: k is in units of the target. */
-static void note_huber(fen_model *m, const fenp_sample *sample, const double *scores)
+/* The share of the rows whose residuals are beyond k. */
+static double share_beyond(const fen_model *m, const fenp_sample *sample, const double *scores,
+                           int64_t t)
+{
+    double beyond = 0.0, all = 0.0;
+    for (int64_t i = 0; i < m->n; i++) {
+        const double r = sample->y[t * m->n + i] - scores[t * m->n + i] - m->offset[t];
+        all += sample->w[i];
+        beyond += fabs(r) > m->output[t].par ? sample->w[i] : 0.0;
+    }
+    return beyond / all;
+}
+
+/* A k far below the residuals is the absolute loss by another name: k is in units of the target. If
+ * it is that of the noise, it is the function that is far from the rows. */
+static void note_huber(fen_model *m, const fenp_sample *sample, const double *scores, int by_noise)
 {
     static const double NEARLY_ALL = 0.95;
+    char names[LIST_SIZE] = " of ", name[NAME_SIZE];
+    int64_t count = 0;
+    double least = 1.0;
     for (int64_t t = 0; t < m->targets; t++) {
-        double beyond = 0.0, all = 0.0;
-        for (int64_t i = 0; i < m->n; i++) {
-            const double r = sample->y[t * m->n + i] - scores[t * m->n + i] - m->offset[t];
-            all += sample->w[i];
-            beyond += fabs(r) > m->output[t].par ? sample->w[i] : 0.0;
-        }
-        if (!(beyond > NEARLY_ALL * all)) continue;
-        note(m,
-             "%.0f %% of the residuals are beyond k: this is nearly the absolute loss; k is in "
-             "units of the target, --loss huber:auto goes by its noise",
-             100.0 * beyond / all);
-        return;
+        const double share = share_beyond(m, sample, scores, t);
+        if (m->output[t].by_noise != by_noise || !(share > NEARLY_ALL)) continue;
+        fenp_output_name(m->prep, m->output, m->targets, t, name, sizeof name);
+        list_name(names, count++, name);
+        least = fmin(least, share);
     }
+    if (count == 0) return;
+    end_list(names, count);
+    note(m, "%s%.0f %% of the residuals%s are beyond k%s", count > 1 ? "at least " : "",
+         floor(100.0 * least), m->targets > 1 ? names : "",
+         by_noise ? ", which auto took from the noise: the function is far from the rows, a smaller "
+                    "--lambda may bring it nearer"
+                  : ": this is nearly the absolute loss; k is in units of the target, --loss "
+                    "huber:auto goes by its noise");
 }
 
 /* Scores by coefficients without a penalty: nothing is proved where all labels have their sign, for
@@ -227,5 +257,6 @@ void fenp_note_scores(fen_model *m, const fenp_sample *sample, const double *sco
     if (fenp_tells_odds(m->loss) && fenp_model_on_coefficients(m))
         note_separated(m, sample, scores);
     if (fenp_is_tube(m->loss)) note_tube(m, sample, scores);
-    if (fenp_is_huber(m->loss)) note_huber(m, sample, scores);
+    for (int by_noise = 0; fenp_is_huber(m->loss) && by_noise < 2; by_noise++)
+        note_huber(m, sample, scores, by_noise);
 }

@@ -273,10 +273,12 @@ static fen_status fill_parameters(const fen_options *o, const fen_loss *loss, co
                                   const fenp_sample *sample, fenp_output *output, fen_error *err)
 {
     fen_status status = FEN_OK;
-    for (int64_t t = 0; status == FEN_OK && t < sample->targets; t++)
-        if (isnan(output[t].par))
+    for (int64_t t = 0; status == FEN_OK && t < sample->targets; t++) {
+        output[t].by_noise = isnan(output[t].par);
+        if (output[t].by_noise)
             status = (fenp_is_huber(loss) ? fenp_noise_knee : fenp_noise_epsilon)(
                 sample, t, prep->precomputed, o->seed, &output[t].par, err);
+    }
     return status;
 }
 

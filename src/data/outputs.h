@@ -15,6 +15,7 @@ typedef struct fenp_output {
     double  par;               /* of the loss                                           */
     double  sigmoid[2];        /* probability of plus = 1/(1 + exp(s[0] score + s[1]));
                                   0, 0: there is none                                   */
+    int     by_noise;          /* par was auto; files do not keep that                  */
 } fenp_output;
 
 static inline int fenp_has_sigmoid(const fenp_output *o)

@@ -1,5 +1,6 @@
 """What options stand for once the rows are known: units of lambda, automatic choices, and what does
 not go together, each in one sentence."""
+import math
 import os
 import sys
 import unittest
@@ -101,6 +102,25 @@ class Choices(Settle):
             tiny = self.fit("some.csv", *words, "--loss", "huber:1e-3")
             self.assertIn("nearly the absolute loss", tiny["note"])
             self.assertIn("huber:auto", tiny["note"])
+
+    def test_residuals_beyond_the_knee_of_the_noise(self):
+        """It is not k that is wrong there; of several targets those are named that it is true of."""
+        lines = ["x,y1,y2,y3"]
+        for i in range(200):
+            x, off = math.sin(i), 0.1 * math.cos(7 * i)
+            lines.append(f"{x!r},{100 * x + off!r},{10 * off!r},{off - 50 * x!r}")
+        self.write("three.csv", "\n".join(lines) + "\n")
+        self.write("one.csv", "\n".join(",".join(line.split(",")[:2]) for line in lines) + "\n")
+        words = ("--penalty", "l1", "--lambda", "100")
+        one = self.fit("one.csv", *words, "--loss", "huber:auto")["note"]
+        self.assertIn("of the residuals are beyond k, which auto took from the noise", one)
+        for word in ("absolute loss", "huber:auto"):
+            self.assertNotIn(word, one)
+        several = ("three.csv", *words, "--target", "y1,y2,y3", "--loss")
+        self.assertIn("of the residuals of y1, y3 are beyond k, which auto",
+                      self.fit(*several, "huber:auto")["note"])
+        self.assertIn("of the residuals of y1, y3 are beyond k: this is nearly the absolute loss",
+                      self.fit(*several, "huber:0.5")["note"])
 
 
 class Refusals(Settle):

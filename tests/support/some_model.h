@@ -112,16 +112,16 @@ static inline void some_classes(fenp_prep *prep, int64_t count)
 
 static inline void some_outputs(fen_model *m, const some_kind *kind)
 {
-    static const fenp_output rest[] = { { 0, 0, -1, 0, { 0, 0 } },
-                                        { 0, 1, -1, 0, { 0, 0 } },
-                                        { 0, 2, -1, 0, { 0, 0 } } };
-    static const fenp_output pairs[] = { { 0, 1, 0, 0, { -1.5, 0.25 } },
-                                         { 0, 2, 0, 0, { -0.1, 0 } },
-                                         { 0, 2, 1, 0, { -3, -1 } } };
-    static const fenp_output one = { -1, -1, -1, 0.75, { 0, 0 } };
-    static const fenp_output quantiles[] = { { 0, -1, -1, 0.1, { 0, 0 } },
-                                             { 0, -1, -1, 0.9, { 0, 0 } } };
-    static const fenp_output two = { 0, 1, 0, 1, { 0, 0 } };
+    static const fenp_output rest[] = { { 0, 0, -1, 0, { 0, 0 }, 0 },
+                                        { 0, 1, -1, 0, { 0, 0 }, 0 },
+                                        { 0, 2, -1, 0, { 0, 0 }, 0 } };
+    static const fenp_output pairs[] = { { 0, 1, 0, 0, { -1.5, 0.25 }, 0 },
+                                         { 0, 2, 0, 0, { -0.1, 0 }, 0 },
+                                         { 0, 2, 1, 0, { -3, -1 }, 0 } };
+    static const fenp_output one = { -1, -1, -1, 0.75, { 0, 0 }, 0 };
+    static const fenp_output quantiles[] = { { 0, -1, -1, 0.1, { 0, 0 }, 0 },
+                                             { 0, -1, -1, 0.9, { 0, 0 }, 0 } };
+    static const fenp_output two = { 0, 1, 0, 1, { 0, 0 }, 0 };
     const fenp_output *of[] = { m->output, &two, rest, pairs, &one, quantiles };
     if (kind->task != NUMBERS)
         memcpy(m->output, of[kind->task], (size_t)m->targets * sizeof *m->output);
