@@ -124,7 +124,10 @@ static fen_status check_copies(const fenp_sample *sample, const fenp_settled *se
         if (settled->output[t].par != settled->output[0].par)
             return fenp_fail(err, FEN_BAD_CALL,
                              "--penalty group:targets takes one parameter of the loss for all "
-                             "targets, not several");
+                             "targets, not several%s",
+                             settled->output[t].by_noise
+                                 ? ": auto makes one of the noise in every target; write a number"
+                                 : "");
     return FEN_OK;
 }
 

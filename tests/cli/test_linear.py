@@ -191,6 +191,9 @@ class Fits(Linear):
         self.assert_verified("m.fen", "two.csv")
         self.refuse_fit("numbers.csv", "--penalty", "group:targets", "--loss", "pinball:0.1,0.9",
                         "--lambda", "0.1", says=["group:targets", "one parameter of the loss"])
+        for loss in ("huber:auto", "eps:auto"):
+            self.refuse_fit("two.csv", "--target", "y,z", "--penalty", "group:targets", "--loss",
+                            loss, says=["auto makes one", "every target", "write a number"])
 
 
 class KernelLasso(Linear):
