@@ -37,6 +37,14 @@ static const char *verdict(const json_t *model, int64_t t)
     return json_string_value(value) ? json_string_value(value) : "";
 }
 
+static int is_stalled(const json_t *model)
+{
+    int stalled = 0;
+    for (int64_t t = 0; t < target_count(model); t++)
+        stalled = stalled || strcmp(verdict(model, t), "stalled") == 0;
+    return stalled;
+}
+
 static const char *target_of(const json_t *model, int64_t t)
 {
     const json_t *outputs = json_object_get(model, "outputs");
@@ -229,7 +237,9 @@ void report_choice(const json_t *model, const fen_options *o)
                g.kind, g.unit, on);
         if (wide) report_least(model, &g);
         choice_table(&g);
-        if (o && grid_ends(&g, o, ends, sizeof ends)) report("", "note: %s", ends);
+        /* what stalls already would do so all the more with a smaller lambda */
+        if (o && !is_stalled(model) && grid_ends(&g, o, ends, sizeof ends))
+            report("", "note: %s", ends);
     }
     grid_free(&g);
 }

@@ -22,22 +22,38 @@ __attribute__((format(printf, 2, 3))) static void note(fen_model *m, const char 
     va_end(list);
 }
 
+/* " (a, b)" where there are few of them. */
+static void name_constants(const fenp_prep *prep, int64_t count, char *out, size_t room)
+{
+    enum { FEW = 3 };
+    size_t used = 0;
+    out[0] = '\0';
+    for (int64_t j = 0; j < prep->inputs && count <= FEW && used < room; j++)
+        if (prep->input[j].constant && prep->input[j].name)
+            used += (size_t)snprintf(out + used, room - used, "%s%.40s", used ? ", " : " (",
+                                     prep->input[j].name);
+    if (used > 0 && used < room) snprintf(out + used, room - used, ")");
+}
+
 void fenp_note_preparation(const fenp_prep *prep, int64_t rows_without_target,
                            int64_t rows_without_weight, char *out, size_t room)
 {
     int64_t constant = 0, text = 0, gaps = 0;
+    char left_out[160], names[140];
     for (int64_t j = 0; j < prep->inputs; j++) {
         constant += prep->input[j].constant;
         text += prep->input[j].text && !prep->input[j].constant;
         gaps += prep->input[j].gaps != 0;
     }
+    name_constants(prep, constant, names, sizeof names);
+    snprintf(left_out, sizeof left_out, "%s left out", names);
     const struct {
         int64_t count;
         const char *what, *happened;
     } facts[] = {
         { rows_without_target, "row", " without a target left out" },
         { rows_without_weight, "row", " without weight left out" },
-        { constant, "constant column", " left out" },
+        { constant, "constant column", left_out },
         { text, "text column", " made into 0/1 features" },
         { gaps, "column", " with gaps filled by the mean and marked" },
     };

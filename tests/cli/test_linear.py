@@ -336,7 +336,7 @@ class LeastSquares(Linear):
             given = [] if penalty == "none" else ["--lambda", "0.1"]
             found = self.fit("zero.csv", "--penalty", penalty, *given)
             self.assert_proved(found)
-            self.assertIn("1 constant column left out", found["note"])
+            self.assertIn("1 constant column (zero) left out", found["note"])
 
     def test_nothing_to_weigh(self):
         self.refuse_fit("numbers.csv", "--penalty", "none", "--lambda", "0.1",
