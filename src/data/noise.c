@@ -86,8 +86,9 @@ static fen_status level_of(const fenp_sample *s, int64_t target, int square, int
 {
     const double *y = s->y + target * s->n;
     const double rows = NEIGHBOURS * pow(repetitions(s), 0.2);
-    neighbour *work = fenp_new(s->n, 2 * sizeof *work), *off = work + s->n;
+    neighbour *work = fenp_new(s->n, 2 * sizeof *work);
     if (!work) return fenp_no_memory(err, 2 * s->n * (int64_t)sizeof *work, "nearest neighbours");
+    neighbour *off = work + s->n;
     for (int64_t i = 0; i < s->n; i++)
         off[i] = (neighbour){ fabs(y[i] - local_mean(s, y, i, square, work)), y[i], s->w[i] };
     *sigma = sqrt(rows / (rows - 1.0) * variance_of(off, s->n, of_most));

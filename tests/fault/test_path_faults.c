@@ -8,7 +8,7 @@ typedef fen_status (*question)(const fen_table *, const fen_options *, const fen
                                fen_error *);
 typedef struct scenario {
     question ask;
-    const char *target, *penalty, *select, *engine;
+    const char *target, *penalty, *select, *engine, *loss;
 } scenario;
 
 static fen_table *table;
@@ -17,7 +17,7 @@ static fen_status run(const scenario *of, char **json, fen_error *err)
 {
     fen_options o = options();
     o.target = of->target, o.penalty = of->penalty, o.select = of->select, o.engine = of->engine;
-    o.threads = 1;
+    o.loss = of->loss, o.threads = 1;
     o.lambda = (fen_values){ .choice = FEN_GIVEN, .count = 2, .at = { 0.5, 0.1 } };
     if (strcmp(of->select, "aic") == 0) o.lambda.choice = FEN_AUTO;
     *json = NULL;
@@ -45,10 +45,11 @@ static void survives(const scenario *of)
 static void test_paths(void **state)
 {
     static const scenario all[] = {
-        { fen_path, "y", "l1", "auto", "auto" },
-        { fen_path, "y", "l1", "auto", "homotopy" },
-        { fen_path, "y", "elastic:0.5", "kfold:2", "auto" },
-        { fen_path, "y,z", "group:targets", "auto", "auto" },
+        { fen_path, "y", "l1", "auto", "auto", "auto" },
+        { fen_path, "y", "l1", "auto", "homotopy", "auto" },
+        { fen_path, "y", "elastic:0.5", "kfold:2", "auto", "auto" },
+        { fen_path, "y,z", "group:targets", "auto", "auto", "auto" },
+        { fen_path, "y", "l1", "auto", "auto", "huber:auto" },
     };
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) survives(&all[i]);
@@ -57,10 +58,10 @@ static void test_paths(void **state)
 static void test_selections(void **state)
 {
     static const scenario all[] = {
-        { fen_select, "y", "l1", "1se:3", "auto" },
-        { fen_select, "y", "elastic:0.5", "aic", "auto" },
-        { fen_select, "c", "l1", "kfold:2", "auto" },
-        { fen_select, "y", "group", "gcv", "auto" },
+        { fen_select, "y", "l1", "1se:3", "auto", "auto" },
+        { fen_select, "y", "elastic:0.5", "aic", "auto", "auto" },
+        { fen_select, "c", "l1", "kfold:2", "auto", "auto" },
+        { fen_select, "y", "group", "gcv", "auto", "auto" },
     };
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) survives(&all[i]);
