@@ -375,8 +375,9 @@ void fenp_linear_end(fenp_linear_state *s)
 int64_t fenp_linear_bytes(const fenp_linear *problem)
 {
     const fenp_design *x = problem->x;
-    const int64_t newton = fenp_is_square(problem->loss) ? 0 : 11; /* its rows, trail, ray */
-    const int64_t rest = fenp_bytes((6 + newton) * x->n + 7 * x->p, x->copies, sizeof(double));
+    /* pieces 3, curvatures and the like 6, trail 1, ray 2 */
+    const int64_t newton = fenp_is_square(problem->loss) ? 0 : 12;
+    const int64_t rest = fenp_bytes((6 + newton) * x->n + 10 * x->p, x->copies, sizeof(double));
     if (fenp_design_is_by_rows(x)) /* sums, their matrix, and a factor of it */
         return 3 * fenp_bytes(x->p + 2, x->p + 2, sizeof(double)) + rest;
     const int64_t most = FENP_GRAM_MOST / 2, likely = x->n < most ? x->n : most;

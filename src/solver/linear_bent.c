@@ -16,8 +16,8 @@
  *   curvatures: most of what they change by is common to all.
  * Accuracy. What has been in H leaves rounding errors of its size: where a diagonal has become a
  *   thousandth of what it was, or most rows change, H is made anew.
- * Cost. c k^2 flops for c rows that change, n k^2 anew, 2 n m k for m columns that join; 24 n
- *   bytes, and 8 k^2. */
+ * Cost. c k^2 flops for c rows that change, n k^2 anew, 2 n m k for m columns that join; 48 n
+ *   bytes of one copy, and 8 k^2. */
 #include "solver/linear_parts.h"
 
 #include <float.h>
