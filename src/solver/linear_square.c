@@ -26,7 +26,7 @@ static fen_status by_pivots(fenp_linear_state *s, double tolerance, const fenp_t
     const int64_t k = p->size * s->q.x->copies;
     double *stiff = p->work + 7 * p->ld, *low = stiff + p->ld, *high = low + p->ld;
     fenp_qp q = { .n = k, .b = p->beta, .g = p->g, .d = p->d, .kink = p->l };
-    fenp_pivot_room room = { p->factor, p->work, p->who, 1e-11, p->ld, p->kept };
+    fenp_pivot_room room = { p->factor, p->work, p->who, 1e-11, p->ld, p->kept, 1 };
     q.stiff = stiff, q.low = low, q.high = high;
     for (int64_t i = 0; i < k; i++) {
         stiff[i] = p->h[i * p->ld + i] + p->d[i];

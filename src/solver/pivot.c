@@ -9,15 +9,15 @@
  * one leaves F. At the optimum of a face the variables that are worst off join F. The Cholesky
  * factor of K_FF + D + R is updated: rows are appended when variables join, and
  * deleted by Givens rotations when one leaves. Slopes outside F are made anew only at the
- * optimum of a face, by the columns of those that moved or, where they are fewer, by the rows
- * outside F: in F the equation of the step says what g is. Whoever calls makes g anew from K
- * before it is believed. R_ii = ridge (K_ii + D_ii) keeps singular K_FF (equal rows) factorable,
- * whatever the units of the variables; as every step starts from the slopes in force it only
- * slows directions that K hardly feels. ridge: 1e-9 for kernel matrices, whose nearly singular
+ * optimum of a face, by the columns of those that moved or, where they are fewer and g will be
+ * made anew before it is believed, by the rows outside F: in F the equation of the step says what g
+ * is, but for what a nearly singular matrix leaves of it. R_ii = ridge (K_ii + D_ii) keeps
+ * singular K_FF (equal rows) factorable, whatever the units of the variables; as every step starts
+ * from the slopes in force it only slows directions that K hardly feels. ridge: 1e-9 for kernel matrices, whose nearly singular
  * directions are noise; 1e-11 for columns, where they may be what is asked for.
  * Special cases. Steps of length 0 (degenerate corners) are possible; the number of pivots is
  * bounded, and pairs (smo.h) lead out of a circle.
- * Cost. About 4 m^2 flops when one leaves, 2 n min(m, n - m) more when some join, and m^2 for each
+ * Cost. About 4 m^2 flops when one leaves, 2 n m or less when some join, and m^2 for each
  * of those, m = |F|; m^3/3 once, and not where the factor of a call before is kept. */
 #include "solver/pivot.h"
 
@@ -50,6 +50,7 @@ typedef struct face {
     double *taken;       /* n: 1 in F                                                     */
     double ridge, least; /* R_ii over K_ii + D_ii; R_ii where those are 0                  */
     double slight;       /* slopes of the first of F up to here count as 0                 */
+    int renewed;         /* see fenp_pivot_room                                            */
 } face;
 
 static double rho_of(const face *f, int64_t i)
@@ -232,13 +233,13 @@ static void follow_rows(face *f)
     for (int64_t r = 0; r < f->m; r++) q->g[f->who[r]] = f->h[r] - bend(f, r);
 }
 
-/* g of all as b is now, by whichever are fewer. */
+/* g of all as b is now. */
 static void catch_up(face *f)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < f->q->n; i++) count += f->moved[i] != 0.0;
     if (count == 0) return;
-    if (count > f->q->n - f->m)
+    if (f->renewed && count > f->q->n - f->m)
         follow_rows(f);
     else
         follow_columns(f);
@@ -303,7 +304,7 @@ fen_status fenp_pivot(const fenp_qp *q, const double *k, int64_t ld, double tole
     face f = {
         .q = q, .k = k, .ld = ld, .ridge = room->ridge, .l = room->factor, .who = room->who
     };
-    f.slight = SLIGHT * tolerance;
+    f.slight = SLIGHT * tolerance, f.renewed = room->renewed;
     f.stride = room->stride > 0 ? room->stride : n;
     f.step = room->work, f.ones = f.step + n, f.low = f.ones + n, f.high = f.low + n;
     f.h = f.high + n, f.moved = f.h + n, f.taken = f.moved + n;

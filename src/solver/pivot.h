@@ -13,11 +13,12 @@ typedef struct fenp_pivot_room {
     int64_t kept;              /* in: factor and who are those of a call before with the same K
                                   and D (n may have grown), which left so many free; 0: they
                                   are not. Out: of this call                            */
+    int renewed;               /* whoever calls makes g anew from K before it is believed: of free
+                                  variables the equations of the steps will do          */
 } fenp_pivot_room;
 
 /* Works until the violation is at most tolerance, pivots are used up or the task ends; g goes
- * along, of free variables as the equations of the steps have it. k: n x n, symmetric, row stride
- * ld. *moved: the objective has fallen. */
+ * along. k: n x n, symmetric, row stride ld. *moved: the objective has fallen. */
 fen_status fenp_pivot(const fenp_qp *q, const double *k, int64_t ld, double tolerance, int64_t pivots,
                       fenp_pivot_room *room, int *moved, const fenp_task *task, fen_error *err);
 #endif

@@ -251,7 +251,7 @@ static void test_pivots(void **unused)
     int64_t who[SIZE];
     for (int64_t kind = 0; kind < KINDS; kind++) {
         program m;
-        fenp_pivot_room room = { factor, work, who, 1e-9, 0, 0 };
+        fenp_pivot_room room = { factor, work, who, 1e-9, 0, 0, 0 };
         load(&m, kind);
         if (m.q.balanced == FENP_SIDES) continue; /* not for pivots */
         for (int round = 0; round < 60 && fenp_qp_violation(&m.q) > 1e-8; round++) {
