@@ -106,7 +106,7 @@ void fenp_edge_weigh(fenp_walk *p, const fenp_edge *to, int64_t stop)
 
 /* ---- how far ----------------------------------------------------------------------------- */
 
-static double size_of(fenp_walk *p, int64_t j)
+double fenp_walk_size(fenp_walk *p, int64_t j)
 {
     const double *x = p->v.x + j * p->v.n;
     if (p->size[j] == 0.0) p->size[j] = fabs(x[cblas_idamax((int)p->v.n, x, 1)]);
@@ -126,8 +126,8 @@ static double aim(fenp_walk *p, const fenp_edge *to)
     for (int64_t c = 0; to->enters >= 0 && c < v->m; c++) p->d[c] *= -to->side;
     fenp_vertex_times(v, p->d, p->rate);
     if (to->enters >= 0) cblas_daxpy((int)v->n, to->side, v->x + to->enters * v->n, 1, p->rate, 1);
-    for (int64_t c = 0; c < v->m; c++) sum += fabs(p->d[c]) * size_of(p, v->column[c]);
-    return NOISE * (to->enters >= 0 ? sum + size_of(p, to->enters) : sum);
+    for (int64_t c = 0; c < v->m; c++) sum += fabs(p->d[c]) * fenp_walk_size(p, v->column[c]);
+    return NOISE * (to->enters >= 0 ? sum + fenp_walk_size(p, to->enters) : sum);
 }
 
 /* time and who <- residuals and coefficients that come to 0 */

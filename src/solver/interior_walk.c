@@ -270,6 +270,24 @@ static void keep_signs(fenp_walk *p)
     }
 }
 
+/* At a vertex where more corners meet than it has columns some coefficients are 0 and come out as
+ * what rounding left of the labels: they are 0, unless P knows better. */
+static void drop_rounding(fenp_walk *p)
+{
+    const fenp_vertex *v = &p->v;
+    double most = 0.0, *beta = p->s->beta, *kept = p->share;
+    const double before = fenp_inside_primal(p->s, beta);
+    memcpy(kept, beta, (size_t)v->k * sizeof *kept);
+    for (int64_t e = 0; e < v->m; e++) most = fenp_larger(most, fabs(p->a[v->corner[e]]));
+    for (int64_t c = 0; c < v->m; c++) {
+        const int64_t j = v->column[c];
+        const int has_corner = p->up[j] + p->down[j] > 0.0;
+        if (has_corner && fabs(beta[j]) * fenp_walk_size(p, j) <= ROUNDING * most) beta[j] = 0.0;
+    }
+    if (!(fenp_inside_primal(p->s, beta) <= (1.0 + ROUNDING) * before))
+        memcpy(beta, kept, (size_t)v->k * sizeof *kept);
+}
+
 /* A vertex of the columns of beta, but for those that depend on others. */
 static fen_status begin(fenp_walk *p, fen_error *err)
 {
@@ -377,6 +395,7 @@ static fen_status walk_twice(fenp_walk *p, double goal, const fenp_task *task, f
         set_labels(p, 0.0);
         set_beta(p);
         keep_signs(p);
+        drop_rounding(p);
         fenp_inside_offer(p->s);
         if (!p->ended || fenp_inside_gap(p->s) <= goal) break;
     }

@@ -52,5 +52,6 @@ void      fenp_edge_start(fenp_walk *p);                               /* length
 int64_t   fenp_edge_follow(fenp_walk *p, const fenp_edge *to, double *length);
 /* Lengths after it, before the vertex changes. */
 void      fenp_edge_weigh(fenp_walk *p, const fenp_edge *to, int64_t stop);
+double    fenp_walk_size(fenp_walk *p, int64_t j);                     /* largest entry        */
 void      fenp_walk_add_outer(fenp_walk *p, int64_t t, double change); /* of the u of a term    */
 #endif
