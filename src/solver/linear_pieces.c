@@ -106,13 +106,24 @@ static void follow(fenp_linear_state *s, const double *centred)
     fenp_linear_scores(s);
 }
 
+/* Is the gap small enough, or none the worse? A gap that rounding errors of tiny prices have left
+ * says nothing: then P must not rise either. */
+static int is_as_good(const fenp_linear_point *after, const fenp_linear_point *before, double goal)
+{
+    if (after->relative_gap <= goal) return 1;
+    return after->relative_gap <= 1.5 * before->relative_gap &&
+           after->primal <= before->primal + goal * fabs(before->primal);
+}
+
 /* An interior point has no zeros. Groups that are nearer to 0 than their slope is to its bound
- * become 0, if the gap is none the worse for it; else fewer of them are tried. */
+ * become 0, if the answer is as good; else fewer of them are tried. */
 static void round_off(fenp_linear_state *s, const double *centred, double lambda, double goal)
 {
     fenp_pool *p = &s->pool;
     const int64_t k = p->size * s->q.x->copies;
-    const double before = fenp_linear_pool_gap(s, lambda);
+    const fenp_linear_outside none = { 0.0, 0.0 };
+    fenp_linear_point before, after;
+    fenp_linear_values(s, lambda, none, &before);
     double unit = fenp_linear_penalty(s), *kept = p->work;
     memcpy(kept, p->beta, (size_t)k * sizeof *kept);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++, unit *= 1e-3) {
@@ -121,7 +132,8 @@ static void round_off(fenp_linear_state *s, const double *centred, double lambda
                 memset(p->beta + p->start[g], 0,
                        (size_t)(p->start[g + 1] - p->start[g]) * sizeof *p->beta);
         follow(s, centred);
-        if (fenp_linear_pool_gap(s, lambda) <= fmax(goal, 1.5 * before)) return;
+        fenp_linear_values(s, lambda, none, &after);
+        if (is_as_good(&after, &before, goal)) return;
         memcpy(p->beta, kept, (size_t)k * sizeof *kept);
     }
     follow(s, centred);

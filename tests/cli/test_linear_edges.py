@@ -165,6 +165,22 @@ class Edges(ToolTest):
         self.assertLess(explained[0], 0.12)
         self.assertLess(abs(explained[1] / explained[0] - 1), 0.01)
 
+    def test_prices_below_all_rounding_errors(self):
+        """A column twice and lambda = 1e-20: nothing can be proved, but the coefficients are there
+        as with a lambda that costs as little."""
+        source = random.Random(0)
+        lines = ["a,b,c,d,again,y"]
+        for _ in range(40):
+            x = [source.gauss(0, 1) for _ in range(4)]
+            lines.append(",".join(map(repr, [*x, x[0], 2 * x[0] - x[1] + source.gauss(0, 1)])))
+        self.write("twice.csv", "\n".join(lines) + "\n")
+        options = ("twice.csv", "--loss", "absolute", "--penalty", "l1", "--scale", "none")
+        wanted = self.fit(*options, "--lambda", "1e-8")
+        found = self.fit(*options, "--lambda", "1e-20", code=1)
+        self.assertEqual(wanted["verdict"], "optimal")
+        self.assertEqual(found["verdict"], "stalled")
+        self.assertAlmostEqual(found["primal"], wanted["primal"], delta=1e-6)
+
     def test_more_folds_than_rows(self):
         self.write("few.csv", "a,y\n" + "".join(f"{k},{k * k}\n" for k in range(8)))
         for select in ("kfold:9", "1se:9"):
