@@ -70,9 +70,9 @@ static void print_step(const json_t *path, const json_t *step, const columns *c)
     char part[32] = "-"; /* of a constant target there is nothing to explain */
     if (!isnan(json_at(step, "explained")))
         snprintf(part, sizeof part, "%.4f", share(json_at(step, "explained")));
-    int used = printf("%c%c%11.5g %6.0f %9s %11.5g", mark, gap_mark(path, step),
-                      json_at(step, "lambda"), json_at(step, "terms"), part,
-                      shown(c, json_at(step, "mean_loss")));
+    int used =
+        printf("%c%c%11.5g %6.0f %9s %11.5g", mark, gap_mark(path, step), json_at(step, "lambda"),
+               json_at(step, "terms"), part, shown(c, json_at(step, "mean_loss")));
     const double score = json_at(step, "score");
     if (c->scored) used += printf(" %11.5g", c->criterion ? score : shown(c, score));
     print_changes(step, used + 1);

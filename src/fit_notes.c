@@ -229,10 +229,11 @@ static void note_huber(fen_model *m, const fenp_sample *sample, const double *sc
     end_list(names, count);
     note(m, "%s%.0f %% of the residuals%s are beyond k%s", count > 1 ? "at least " : "",
          floor(100.0 * least), m->targets > 1 ? names : "",
-         by_noise ? ", which auto took from the noise: the function is far from the rows, a smaller "
-                    "--lambda may bring it nearer"
-                  : ": this is nearly the absolute loss; k is in units of the target, --loss "
-                    "huber:auto goes by its noise");
+         by_noise
+             ? ", which auto took from the noise: the function is far from the rows, a smaller "
+               "--lambda may bring it nearer"
+             : ": this is nearly the absolute loss; k is in units of the target, --loss "
+               "huber:auto goes by its noise");
 }
 
 /* Scores by coefficients without a penalty: nothing is proved where all labels have their sign, for

@@ -51,9 +51,10 @@ int fenp_panel_pays(int64_t p)
 typedef double vector __attribute__((vector_size(64), aligned(8), may_alias));
 
 /* C <- C + A'B, or A'B if fresh: 8 vectors columns of the panel at a, 8 columns of that at b. */
-WITH_VECTORS static inline __attribute__((always_inline)) void
-block(int vectors, int64_t rows, const double *a, const double *b, int fresh, double *c,
-      int64_t ldc)
+WITH_VECTORS static inline __attribute__((always_inline)) void block(int vectors, int64_t rows,
+                                                                     const double *a,
+                                                                     const double *b, int fresh,
+                                                                     double *c, int64_t ldc)
 {
     vector sum[GROUP][VECTORS];
     for (int j = 0; j < GROUP; j++)

@@ -215,15 +215,9 @@ static fen_status check_lengths(const fenp_linear_state *s, fen_error *err)
 }
 
 /* One thread for what a second one would wait for longer than it works. */
-static int narrow(int64_t entries)
-{
-    return entries < ENOUGH_FOR_TWO ? fenp_threads_narrow(0) : 0;
-}
+static int narrow(int64_t entries) { return entries < ENOUGH_FOR_TWO ? fenp_threads_narrow(0) : 0; }
 
-static int64_t entries_of(const fenp_design *x)
-{
-    return x->start ? x->start[x->p] : x->n * x->p;
-}
+static int64_t entries_of(const fenp_design *x) { return x->start ? x->start[x->p] : x->n * x->p; }
 
 /* Without rows to look at the Gram matrix is all that is read. */
 static int64_t entries_to_solve(const fenp_linear_state *s, const fenp_linear_point *point)

@@ -90,11 +90,10 @@ static void multiply(fenp_pool *p, int64_t k)
     }
     if (active < k / 3) {
         for (int64_t i = 0; i < k; i++)
-            if (p->beta[i] != 0.0)
-                cblas_daxpy((int)k, p->beta[i], p->h + i * p->ld, 1, p->g, 1);
+            if (p->beta[i] != 0.0) cblas_daxpy((int)k, p->beta[i], p->h + i * p->ld, 1, p->g, 1);
     } else {
-        cblas_dsymv(CblasColMajor, CblasLower, (int)k, 1.0, p->h, (int)p->ld, p->beta, 1, 1.0,
-                    p->g, 1);
+        cblas_dsymv(CblasColMajor, CblasLower, (int)k, 1.0, p->h, (int)p->ld, p->beta, 1, 1.0, p->g,
+                    1);
     }
 }
 

@@ -228,8 +228,8 @@ static void follow_rows(face *f)
     const fenp_qp *q = f->q;
     for (int64_t i = 0; i < q->n; i++)
         if (f->taken[i] == 0.0)
-            q->g[i] += cblas_ddot((int)q->n, f->k + i * f->ld, 1, f->moved, 1) +
-                       q->d[i] * f->moved[i];
+            q->g[i] +=
+                cblas_ddot((int)q->n, f->k + i * f->ld, 1, f->moved, 1) + q->d[i] * f->moved[i];
     for (int64_t r = 0; r < f->m; r++) q->g[f->who[r]] = f->h[r] - bend(f, r);
 }
 

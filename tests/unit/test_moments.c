@@ -51,10 +51,9 @@ static fenp_moments *moments(double *cells, double *w, int64_t rows, int64_t col
     for (int64_t j = 0; j < cols; j++) number[rows + j] = j;
     const fen_table table = { .rows = rows, .cols = cols, .cells = cells };
     fenp_sample sample = { .n = rows, .w = w };
-    const fenp_block block = { .binding.table = &table,
-                               .pick = number,
-                               .input_of = number + rows,
-                               .rows = &sample };
+    const fenp_block block = {
+        .binding.table = &table, .pick = number, .input_of = number + rows, .rows = &sample
+    };
     assert_int_equal(fenp_moments_add(&block, of, &err), FEN_OK);
     free(number);
     return of;
