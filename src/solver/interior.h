@@ -10,6 +10,12 @@
 #include "base/clock.h"
 #include "fenchel/extend.h"
 
+/* Where a walk ended: a vertex (interior_vertex.h) */
+typedef struct fenp_interior_end {
+    int64_t m;                 /* 0: nowhere                                            */
+    int64_t *column, *corner;  /* room for k of both                                    */
+} fenp_interior_end;
+
 typedef struct fenp_interior {
     int64_t n, k;
     const double *x;           /* n x k, column-major                                   */
@@ -22,6 +28,7 @@ typedef struct fenp_interior {
     int nonnegative;           /* all columns but the unbounded ones; groups of one     */
     int64_t unbounded;         /* the last so many groups: free, of any sign (biases)   */
     const double *f0;          /* n: scores that are there before X beta; NULL: 0       */
+    fenp_interior_end *end;    /* in: of an answer for the same rows, out; NULL: none    */
     int    inside;             /* interior points alone, no walk along vertices          */
 } fenp_interior;
 /* beta: k, in (a guess or 0; the answer for prices near these is a good one) and out; u: n, the dual

@@ -20,8 +20,9 @@
  * two classes, or the rows at y = b, are met many at a time and steps have no length. u does not
  * depend on a: it is the answer's, and so is the vertex as a rule; the walk goes on without
  * perturbation where the gap says otherwise.
- * Start: the columns of the guess, and of the terms nearest to their corner those with which B is
- * far from singular; from nothing if the guess has no such vertex.
+ * Start: where the last walk ended, if the caller has kept that: with many rows at one corner beta
+ * does not say which of them u needs. Else the columns of the guess, and of the terms nearest to
+ * their corner those with which B is far from singular; from nothing if there is no such vertex.
  * Special cases. No price at all, where many u are as good and lambda_max is wanted of the one in
  * the middle: left to the interior points. So are walks that take longer than those would.
  * Accuracy. The inverse is renewed every 64 steps, beta and u of the answer are refined once: gaps
@@ -42,6 +43,7 @@
 enum { RENEW = 64, LOOK = 32, SPARE = 64 }; /* steps; steps between looks at the clock; places */
 enum { ENTRIES = 800 };                     /* of X in FENP_FEW_ROWS: worth one thread         */
 enum { TRIALS = 8 };                        /* to find a vertex of the guess                   */
+enum { IN_CACHE = 1 << 16 };                /* entries of X                                    */
 static const double PERTURBED = 1e-8;       /* of the mean loss                                */
 static const double ROUNDING = 1e-12;       /* of the labels: residuals at a corner            */
 
@@ -288,21 +290,44 @@ static void drop_rounding(fenp_walk *p)
         memcpy(beta, kept, (size_t)v->k * sizeof *kept);
 }
 
-/* A vertex of the columns of beta, but for those that depend on others. */
-static fen_status begin(fenp_walk *p, fen_error *err)
+/* A vertex of so many columns, but for those that depend on others. */
+static fen_status build_near(fenp_walk *p, int64_t *columns, int64_t count, fen_error *err)
 {
-    int64_t count = 0, built, *columns = p->heap;
-    for (int64_t j = 0; j < p->v.k; j++)
-        if (p->s->beta[j] != 0.0) columns[count++] = j;
-    fen_status status = fenp_vertex_open(&p->v, count + SPARE, err);
-    if (status != FEN_OK) return status;
+    fen_status status = FEN_OK;
     const int64_t near = count > 0 ? near_corners(p, count) : 0;
     if (count > near) count = near;
     for (int i = 0; status == FEN_OK && i < TRIALS && count > p->v.m; i++) {
+        int64_t built;
         status = fenp_vertex_build(&p->v, columns, count, p->who, near, &built, err);
         if (status != FEN_OK || built == count) break;
         memmove(columns + built, columns + built + 1, (size_t)(--count - built) * sizeof *columns);
     }
+    return status;
+}
+
+/* Where the last walk ended, if that has all columns of beta, of which there are so many. */
+static fen_status build_last(fenp_walk *p, int64_t count, fen_error *err)
+{
+    const fenp_interior_end *last = p->s->q->end;
+    int64_t built;
+    for (int64_t c = 0; last && c < last->m; c++) count -= p->s->beta[last->column[c]] != 0.0;
+    if (!last || count > 0) return FEN_OK;
+    return fenp_vertex_build(&p->v, last->column, last->m, last->corner, last->m, &built, err);
+}
+
+/* The last vertex, also where its coefficients are 0 and beta has nothing to say; or one of the
+ * columns of beta. */
+static fen_status begin(fenp_walk *p, fen_error *err)
+{
+    const fenp_interior_end *last = p->s->q->end;
+    int64_t count = 0, built, *columns = p->heap;
+    for (int64_t j = 0; j < p->v.k; j++)
+        if (p->s->beta[j] != 0.0) columns[count++] = j;
+    const int64_t most = last && last->m > count ? last->m : count;
+    fen_status status = fenp_vertex_open(&p->v, most + SPARE, err);
+    if (status != FEN_OK) return status;
+    status = build_last(p, count, err);
+    if (status == FEN_OK && p->v.m == 0) status = build_near(p, columns, count, err);
     if (status == FEN_OK) set_beta(p);
     if (status == FEN_OK && has_wrong_sign(p))
         status = fenp_vertex_build(&p->v, NULL, 0, NULL, 0, &built, err);
@@ -372,11 +397,12 @@ static void set_labels(fenp_walk *p, double part)
         p->a[t] += part * unit * (fenp_uniform(1, 0, (uint64_t)t) - 0.5);
 }
 
-/* What twenty interior point steps cost */
+/* What twenty interior point steps cost, in flops of a walk: where the cache does not hold X, those
+ * wait for memory, and those of Gram matrices do not. */
 static double cost_of_others(const fenp_inside *s)
 {
-    const double n = (double)s->n, k = (double)s->k;
-    return 20.0 * (n * k * k + k * k * k / 3.0 + 30.0 * n * k + 500.0 * (n + k));
+    const double n = (double)s->n, k = (double)s->k, faster = n * k > IN_CACHE ? 16.0 : 1.0;
+    return 20.0 * ((n * k * k + k * k * k / 3.0) / faster + 30.0 * n * k + 500.0 * (n + k));
 }
 
 /* Walks and offers; with the labels as they are where perturbed ones are not enough. */
@@ -402,6 +428,16 @@ static fen_status walk_twice(fenp_walk *p, double goal, const fenp_task *task, f
     return status;
 }
 
+/* For the next walk along the same rows */
+static void keep_end(const fenp_walk *p)
+{
+    fenp_interior_end *end = p->s->q->end;
+    const size_t size = (size_t)p->v.m * sizeof *end->column;
+    if (!end) return;
+    end->m = p->v.m;
+    if (end->m > 0) memcpy(end->column, p->v.column, size), memcpy(end->corner, p->v.corner, size);
+}
+
 fen_status fenp_inside_walk(fenp_inside *s, double goal, const fenp_task *task, fen_error *err)
 {
     fenp_walk p = { .s = s, .allowed = cost_of_others(s) };
@@ -412,6 +448,7 @@ fen_status fenp_inside_walk(fenp_inside *s, double goal, const fenp_task *task, 
         const int narrowed = fenp_threads_narrow(s->n * s->k / ENTRIES);
         set_prices(&p);
         status = walk_twice(&p, goal, task, err);
+        keep_end(&p);
         fenp_threads_widen(narrowed);
     }
     fenp_vertex_close(&p.v);

@@ -4,6 +4,7 @@
  * coefficients are numbered (place in the pool, copy), groups stand together. */
 #ifndef FENP_LINEAR_PARTS_H
 #define FENP_LINEAR_PARTS_H
+#include "solver/interior.h"
 #include "solver/linear.h"
 #include "solver/target.h"
 
@@ -29,6 +30,7 @@ typedef struct fenp_pool {
     double *factor, *work;     /* ld x ld, 12 ld: of pivot.h                             */
     int64_t *who;              /* ld                                                     */
     int64_t kept;              /* see pivot.h: of factor and who, for the matrix as it is  */
+    fenp_interior_end end;     /* of the last walk: linear_pieces.c                      */
 } fenp_pool;
 
 /* What the rows of a smooth loss say: linear_rows.c. */

@@ -12,7 +12,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "solver/interior.h"
 
 enum { ATTEMPTS = 4 };
 static const double CONSTANT = 1e-13; /* what is left of a column without its mean, over that */
@@ -34,6 +33,24 @@ static fen_status lay_out(const fenp_linear_state *s, tableau *f, fen_error *err
     if (!f->x || !f->start) return fenp_no_memory(err, bytes, "the interior point method");
     f->l = f->x + s->rows * f->k, f->d = f->l + f->k, f->beta = f->d + f->k;
     return FEN_OK;
+}
+
+/* The end of the last walk is kept in the pool. Biases stand after the pool's columns, which may be
+ * more by now: kept they are -1, -2, ..., and this is the way there and back. */
+static void rename_biases(fenp_interior_end *end, int64_t own)
+{
+    for (int64_t c = 0; c < end->m; c++)
+        if (end->column[c] < 0 || end->column[c] >= own) end->column[c] = own - 1 - end->column[c];
+}
+
+static fen_status make_room(fenp_interior_end *end, int64_t k, fen_error *err)
+{
+    int64_t *column = fenp_resize(end->column, k, sizeof *column);
+    if (column) end->column = column;
+    int64_t *corner = fenp_resize(end->corner, k, sizeof *corner);
+    if (corner) end->corner = corner;
+    if (column && corner) return FEN_OK;
+    return fenp_no_memory(err, fenp_bytes(k, 1, sizeof *column), "the walk along vertices");
 }
 
 /* Less its mean, which is 0 without a bias; rounding errors of a constant are nothing. */
@@ -148,6 +165,7 @@ fen_status fenp_linear_pieces(fenp_linear_state *s, double lambda, double goal,
     double gap;
     fenp_pool_price(s, lambda);
     fen_status status = lay_out(s, &f, err);
+    if (status == FEN_OK) status = make_room(&p->end, f.k, err);
     if (status == FEN_OK) {
         const fenp_interior q = { .n = s->rows,
                                   .k = f.k,
@@ -161,8 +179,11 @@ fen_status fenp_linear_pieces(fenp_linear_state *s, double lambda, double goal,
                                   .l = f.l,
                                   .d = f.d,
                                   .nonnegative = s->q.nonnegative,
-                                  .unbounded = s->q.bias ? s->q.x->copies : 0 };
+                                  .unbounded = s->q.bias ? s->q.x->copies : 0,
+                                  .end = &p->end };
+        rename_biases(&p->end, own);
         status = fenp_interior_solve(&q, goal, f.beta, s->u, &gap, task, err);
+        rename_biases(&p->end, own);
         if (own > 0) memcpy(p->beta, f.beta, (size_t)own * sizeof *p->beta);
         follow(s, f.beta + own);
         fenp_pool_slopes(s);

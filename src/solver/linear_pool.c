@@ -26,7 +26,7 @@ void fenp_pool_close(fenp_pool *p)
     free(p->feature), free(p->place), free(p->mean), free(p->z), free(p->h), free(p->a);
     free(p->centre), free(p->beta), free(p->g), free(p->start), free(p->group), free(p->l),
         free(p->d);
-    free(p->factor), free(p->work), free(p->who);
+    free(p->factor), free(p->work), free(p->who), free(p->end.column), free(p->end.corner);
     *p = (fenp_pool){ 0 };
 }
 
@@ -340,7 +340,7 @@ void fenp_pool_clear(fenp_linear_state *s)
 {
     fenp_pool *p = &s->pool;
     for (int64_t k = 0; k < p->size; k++) p->place[p->feature[k]] = -1;
-    p->size = p->groups = p->shaped = p->kept = p->sloped = 0;
+    p->size = p->groups = p->shaped = p->kept = p->sloped = p->end.m = 0;
     if (p->h) memset(p->h, 0, (size_t)(p->ld * p->ld) * sizeof *p->h);
 }
 
