@@ -29,7 +29,7 @@ typedef struct fenp_interior {
     int64_t unbounded;         /* the last so many groups: free, of any sign (biases)   */
     const double *f0;          /* n: scores that are there before X beta; NULL: 0       */
     fenp_interior_end *end;    /* in: of an answer for the same rows, out; NULL: none    */
-    int    inside;             /* interior points alone, no walk along vertices          */
+    int    inside;             /* for tests: interior points alone, no walk              */
 } fenp_interior;
 /* beta: k, in (a guess or 0; the answer for prices near these is a good one) and out; u: n, the dual
  * vector w z, out: inside the domain of the conjugates and in the feasible set. *gap: P - D over

@@ -19,7 +19,7 @@
  * Corners are told apart by a perturbation of the a, 1e-8 of the mean loss: without it labels of
  * two classes, or the rows at y = b, are met many at a time and steps have no length. u does not
  * depend on a: it is the answer's, and so is the vertex as a rule; the walk goes on without
- * perturbation where the gap says otherwise.
+ * perturbation where the gap says otherwise. Coefficients that it alone keeps from 0 become 0.
  * Start: where the last walk ended, if the caller has kept that: with many rows at one corner beta
  * does not say which of them u needs. Else the columns of the guess, and of the terms nearest to
  * their corner those with which B is far from singular; from nothing if there is no such vertex.
@@ -27,8 +27,8 @@
  * the middle: left to the interior points. So are walks that take longer than those would.
  * Accuracy. The inverse is renewed every 64 steps, beta and u of the answer are refined once: gaps
  * of 1e-9 and below, 1e-12 without perturbation.
- * Cost. 2 m (n + 2 k) + 8 m^2 flops and one look at every term and column per step; 10 to 60 steps
- * from one lambda of a path to the next. */
+ * Cost. 2 m (n + 2 k) + 8 m^2 flops and one look at every term and column per step. From one of
+ * 100 lambdas of a path to the next: 2 to 25 steps on average, 60 with 400 columns. */
 #include "solver/interior_walk.h"
 
 #include <float.h>

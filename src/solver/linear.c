@@ -319,7 +319,8 @@ static void hand_over(fenp_linear_state *s, fenp_linear_point *point)
                                   : fenp_linear_engines[0];
 }
 
-/* Interior points gain nothing by a neighbour, nor does a Gram matrix of all columns. */
+/* Interior points gain nothing by a neighbour, nor does a Gram matrix of all columns; walks along
+ * vertices come by what lies between as it is. */
 static int strides(const fenp_linear_state *s) { return !s->whole && !s->pieces; }
 
 static fen_status solve(fenp_linear_state *s, double gap, fenp_linear_point *point,

@@ -2,8 +2,9 @@
  *
  * The pool's columns, and one of ones for every bias, stand as one dense matrix: the bias is a
  * column without a price. It takes up the means of the others, beside which their slopes would lose
- * their digits, and small coefficients could not be told from none. Nothing is warm-started: an
- * interior point method gains little by that, and takes its 10 to 30 steps from anywhere. */
+ * their digits, and small coefficients could not be told from none. A walk along vertices
+ * begins with the coefficients as they are, and where the last one ended; an interior point method
+ * would gain little by that, and takes its 10 to 30 steps from anywhere. */
 #include "solver/linear_parts.h"
 
 #include <math.h>
