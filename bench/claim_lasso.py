@@ -25,7 +25,7 @@ import numpy
 import lasso_problem
 import measure
 
-GOAL, RUNS, PATIENCE, SLOW = 1e-7, 5, 45, 10
+GOAL, RUNS, PATIENCE, SLOW, SHORT = 1e-7, 5, 45, 10, 2
 
 
 class Peer(measure.Worker):
@@ -187,6 +187,15 @@ def our_answer(problem, file):
 TARGETS = {"glmnet": 2, "sklearn": 5, "celer": 1, "skglm": 1}
 
 
+def warm(turn):
+    """Of short turns the second one counts: the system may have taken memory from a program that
+    waited for the others, and whoever has more of it would pay more."""
+    def timed():
+        seconds = turn()
+        return turn() if seconds < SHORT else seconds
+    return timed
+
+
 def race(problem, judged=True):
     with measure.scratch() as folder:
         print(f"\n{problem.name}: {problem.rows} rows, {problem.columns} columns", flush=True)
@@ -196,9 +205,8 @@ def race(problem, judged=True):
             rival.search(problem, folder)
         quick = [rival for rival in rivals if rival.seconds <= SLOW]
         turns = [lambda n=n: worker(f"path tolerance={tolerance:g} threads={n}")
-                 for n in (measure.THREADS, 1)]
-        seconds = measure.alternate([worker, *rivals], RUNS, *turns,
-                                    *(rival.turn for rival in quick), patience=2)
+                 for n in (measure.THREADS, 1)] + [rival.turn for rival in quick]
+        seconds = measure.alternate([worker, *rivals], RUNS, *map(warm, turns), patience=2)
         for rival in rivals:
             theirs = (seconds[2 + quick.index(rival)] if rival in quick else
                       [rival.seconds] * RUNS)
