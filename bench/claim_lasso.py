@@ -188,8 +188,8 @@ TARGETS = {"glmnet": 2, "sklearn": 5, "celer": 1, "skglm": 1}
 
 
 def warm(turn):
-    """Of short turns the second one counts: the system may have taken memory from a program that
-    waited for the others, and whoever has more of it would pay more."""
+    """Of short turns the second one counts: the first after a wait for the others is slower, for
+    scikit-learn up to twice."""
     def timed():
         seconds = turn()
         return turn() if seconds < SHORT else seconds
