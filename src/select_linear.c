@@ -3,7 +3,8 @@
  * Path. 100 lambdas from the least one without terms down to 1e-4 of it (1e-2 where there are
  * fewer rows than columns; less with a mix below 0.1, where the largest lambda grows as 1/mix, and
  * for elastic nets of large labels: their squares of coefficients outweigh the rest down to a
- * lambda that does not grow with the labels), in equal steps of the logarithm; or those given. A path of our own that still falls at its end goes
+ * lambda that does not grow with the labels), in equal steps of the logarithm; or those given. A
+ * path of our own that still falls at its end goes
  * on with the same steps, a decade at a time, two at most. All outputs share the lambdas. Every one
  * is solved on all rows, which tells the number of terms.
  * Scores.
@@ -40,6 +41,7 @@ enum { MOST_DECADES = 2 };       /* beyond the end of a path */
 static const double FLAT = 1e-3; /* of a score: falls no more */
 static const double TALL_RATIO = 1e-4, WIDE_RATIO = 1e-2;
 static const double LOW_MIX = 0.1, LEAST_SHARE = 0.01; /* of those ratios, for a low mix */
+static const double LEAST_MIX = 1e-3;                  /* that of fenp_linear_lambda_max */
 static const double RULE_RATIO = 0.1;                  /* of the largest lambda, without scores */
 
 /* ---- what is asked for ------------------------------------------------------------------- */
@@ -122,7 +124,7 @@ static double size_of_labels(const fenp_linear *q)
 static double share_of_squares(const fenp_linear *q)
 {
     const double slope = (1.0 - q->mix) * size_of_labels(q);
-    return slope > q->mix ? fmax(q->mix, 1e-3) / slope : 1.0;
+    return slope > q->mix ? fmax(q->mix, LEAST_MIX) / slope : 1.0;
 }
 
 static double ratio_of(const fenp_linear *problem)
