@@ -4,9 +4,8 @@
  * fewer rows than columns; less with a mix below 0.1, where the largest lambda grows as 1/mix, and
  * for elastic nets of large labels: their squares of coefficients outweigh the rest down to a
  * lambda that does not grow with the labels), in equal steps of the logarithm; or those given. A
- * path of our own that still falls at its end goes
- * on with the same steps, a decade at a time, two at most. All outputs share the lambdas. Every one
- * is solved on all rows, which tells the number of terms.
+ * path of our own that still falls at its end goes on with the same steps, a decade at a time, two
+ * at most. All outputs share the lambdas. Each is solved on all rows, which tells how many terms.
  * Scores.
  *   kfold:K, 1se:K, loo   weighted mean held-out loss of the rows; loo is n folds. Its standard
  *              error is that of the mean of the folds: sqrt(sum_k W_k (m_k - m)^2 / W / (K - 1)).
