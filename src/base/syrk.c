@@ -95,28 +95,22 @@ static int fill_panels(const fenp_syrk *s, int64_t from, int64_t to, double *roo
     return 0;
 }
 
-static void scale(const fenp_syrk *s, double *c, int64_t ldc)
-{
-    for (int64_t j = 0; j < s->p && s->alpha != 1.0; j++)
-        for (int64_t i = 0; i <= j; i++) c[j * ldc + i] *= s->alpha;
-}
-
 static int multiply_by_panels(const fenp_syrk *s, int64_t from, int64_t to, double *c, int64_t ldc)
 {
     const int64_t slack = FENP_PANEL_ALIGNMENT / (int64_t)sizeof(double);
-    const int64_t doubles = fenp_panel_doubles(s->p) + FEW * s->p + slack;
-    double *room = fenp_new(doubles, sizeof *room);
+    const int64_t held = fenp_panel_sum_doubles(s->p), panelled = fenp_panel_doubles(s->p);
+    double *room = fenp_new(held + panelled + FEW * s->p + slack, sizeof *room);
     int failed = 0;
     if (!room) return 1;
     const uintptr_t off = (uintptr_t)room % FENP_PANEL_ALIGNMENT / sizeof *room;
-    double *panels = room + (slack - (int64_t)off);
-    if (from == to) clear(s, c, ldc);
+    double *sums = room + (slack - (int64_t)off), *panels = sums + held;
     for (int64_t i = from; i < to && !failed; i += FENP_PANEL_ROWS) {
         const int64_t end = to - i < FENP_PANEL_ROWS ? to : i + FENP_PANEL_ROWS;
-        failed = fill_panels(s, i, end, panels + fenp_panel_doubles(s->p), panels);
-        if (!failed) fenp_panel_multiply(s->p, end - i, panels, i == from, c, ldc);
+        failed = fill_panels(s, i, end, panels + panelled, panels);
+        if (!failed) fenp_panel_multiply(s->p, end - i, panels, i == from, sums);
     }
-    scale(s, c, ldc);
+    if (from == to) clear(s, c, ldc);
+    if (from < to && !failed) fenp_panel_take(s->p, sums, s->alpha, c, ldc);
     free(room);
     return failed;
 }

@@ -14,10 +14,10 @@ enum { PAD = 3 }; /* of rows or columns, and of C */
 static const double UNTOUCHED = -77.0;
 
 /* Sizes around those that are shared out, enough rows and one too few, and around those of panels:
- * of 256 rows, and 72 columns or more, 24 to a panel. */
-static const int SIZES[][2] = { { 1, 1 },     { 300, 3 },   { 5, 40 },   { 1023, 64 },
-                                { 1024, 64 }, { 4001, 33 }, { 1, 72 },   { 256, 73 },
-                                { 257, 95 },  { 700, 96 },  { 1600, 97 } };
+ * of 256 rows, and 72 columns or more, 8 to a panel and 3 panels to a block; odd numbers of rows. */
+static const int SIZES[][2] = { { 1, 1 },     { 300, 3 }, { 5, 40 },   { 1023, 64 }, { 1024, 64 },
+                                { 4001, 33 }, { 1, 72 },  { 256, 73 }, { 257, 95 },  { 700, 96 },
+                                { 1600, 97 }, { 2, 80 },  { 255, 81 }, { 513, 89 } };
 
 static double cell(int64_t i, int64_t j) { return sin((double)(i * 7 + j * j * 3 + 1)); }
 
@@ -118,11 +118,40 @@ static void threads_change_no_bit(void **state)
     }
 }
 
+/* Columns of any size: errors go by the sizes of both, whatever the others have; and products with
+ * a column of zeros are zeros. */
+static void sizes_of_columns_cost_no_digits(void **state)
+{
+    enum { N = 700, P = 100 };
+    static double x[N * P], c[P * P], size[P];
+    (void)state;
+    for (int far = 0; far < 3; far++) {
+        const double step = far == 0 ? 1.0 : far == 1 ? 1.1 : 30.0; /* alike, about, not at all */
+        for (int64_t j = 0; j < P; j++) {
+            size[j] = j % 31 == 7 ? 0.0 : pow(step, (double)(j % 37));
+            for (int64_t i = 0; i < N; i++) x[i * P + j] = size[j] * cell(i, j);
+        }
+        const fenp_syrk s = {
+            .n = N, .p = P, .alpha = 1.0, .x = x, .ldx = P, .by_rows = 1, .c = c, .ldc = P
+        };
+        assert_int_equal(fenp_syrk_parts(&s, 1, (int64_t[]){ 0, N }), 0);
+        for (int64_t b = 0; b < P; b++)
+            for (int64_t a = 0; a <= b; a++) {
+                long double sum = 0.0L;
+                for (int64_t i = 0; i < N; i++) sum += (long double)x[i * P + a] * x[i * P + b];
+                const double off = fabs((double)(c[b * P + a] - sum));
+                /* as above, and 16 times that where columns are up to 16 times as large */
+                assert_true(off <= (far == 1 ? 16e-15 : 1e-15) * N * size[a] * size[b]);
+            }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_sums_over_rows),
         cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(sizes_of_columns_cost_no_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
