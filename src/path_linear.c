@@ -20,11 +20,12 @@
 #include "loss/traits.h"
 #include "penalty/traits.h"
 #include "path.h"
+#include "path_terms.h"
 #include "promise/ladder.h"
 #include "solver/homotopy.h"
 #include "solver/target.h"
 
-enum { ENTRY_BYTES = 160 };      /* of a coefficient, as Jansson holds it and as text */
+enum { ENTRY_BYTES = 100 };      /* of a coefficient, as it is kept and as text       */
 enum { LOOK_UP = 100000 };       /* of them between two looks at the memory           */
 enum { BREAKS_PER_ROW = 20 };    /* of the smaller side of the matrix, at most        */
 static const double SHARE = 0.1; /* of the tolerance, for the gap of every solution */
@@ -41,16 +42,10 @@ typedef struct trace {
     double *lambdas;
     int64_t count;
     json_t **points; /* targets: an array each                                       */
-    json_t **label;  /* p: names, those that were asked for                          */
-    json_t *taken;   /* the same as keys: a column may be called as a level of another */
     json_t **target; /* targets: names                                               */
     double *null;    /* targets: loss of the best constant                           */
-    json_t *names;   /* of those that were ever active, in their order               */
-    json_t *scales;  /* of them: coefficient of the scaled feature over that of the column */
-    int64_t *input;  /* inputs + 1: the first feature of each                        */
-    char *in, *seen; /* targets x p: active at the last point; p: ever               */
+    fenp_terms terms;
     double *value, *product; /* p                                                    */
-    double *unit;            /* p: 1 / scales, of all features                               */
     double *f, *u;           /* copies x n: X beta; n: dual vector of breakpoints            */
     int exact;               /* breakpoints tell who comes and goes                          */
     double last;             /* lambda of the last breakpoint                                */
@@ -63,88 +58,20 @@ typedef struct figures {
     int64_t terms; /* -1: to be counted */
 } figures;
 
-/* ---- names ------------------------------------------------------------------------------- */
+/* ---- one point ---------------------------------------------------------------------------- */
 
 static int is_linear(const trace *r) { return r->setup->kernel.table->linear; }
 
-/* The name of feature j, in UTF-8, which is made once and no other has; NULL: no memory. */
-static const char *name_of(trace *r, int64_t j)
-{
-    int64_t low = 0, high = r->prep->inputs;
-    char name[1024], other[1024 + 32];
-    if (r->label[j]) return json_string_value(r->label[j]);
-    while (high - low > 1) {
-        const int64_t middle = (low + high) / 2;
-        *(r->input[middle] <= j ? &low : &high) = middle;
-    }
-    if (is_linear(r))
-        fenp_input_feature_name(&r->prep->input[low], j - r->input[low], name, sizeof name);
-    else
-        snprintf(name, sizeof name, "row %lld", (long long)j + 1);
-    snprintf(other, sizeof other, "%s (feature %lld)", name, (long long)j + 1);
-    r->label[j] = fenp_json_string(name);
-    if (r->label[j] && json_object_get(r->taken, json_string_value(r->label[j]))) {
-        json_decref(r->label[j]);
-        r->label[j] = fenp_json_string(other);
-    }
-    const char *label = json_string_value(r->label[j]);
-    return label && json_object_set_new(r->taken, label, json_true()) == 0 ? label : NULL;
-}
-
-static void count_features(trace *r)
-{
-    r->input[0] = 0;
-    for (int64_t i = 0; i < r->prep->inputs; i++)
-        r->input[i + 1] = r->input[i] + fenp_input_features(&r->prep->input[i]);
-}
-
-/* ---- one point ---------------------------------------------------------------------------- */
-
-/* Among those that were ever active, once. */
-static int list_name(trace *r, int64_t j)
-{
-    if (r->seen[j]) return 0;
-    r->seen[j] = 1;
-    return json_array_append(r->names, r->label[j]) |
-           json_array_append_new(r->scales, fenp_json_number(1.0 / r->unit[j]));
-}
-
-enum { QUIET = 8 };
-
-/* The next QUIET coefficients are 0 and were. */
-static int is_quiet(const double *beta, const char *in)
-{
-    static const char none[QUIET];
-    int any = memcmp(in, none, QUIET) != 0;
-    for (int k = 0; k < QUIET; k++) any |= beta[k] != 0.0;
-    return !any;
-}
-
-/* Coefficients other than 0 as {name: value}, and who came or went since the last point; nonzero:
- * no memory. */
+/* The coefficients, and who came or went since the last point; nonzero: no memory. */
 static int set_coefficients(trace *r, json_t *point, int64_t t, const double *beta)
 {
-    json_t *all = json_object(), *entered = json_array(), *left = json_array();
-    const int64_t p = r->setup->x.p;
-    char *in = r->in + t * p;
-    int failed = 0;
-    for (int64_t j = 0; j < p && !failed; j++) {
-        while (j + QUIET < p && is_quiet(beta + j, in + j)) j += QUIET;
-        const int now = beta[j] != 0.0, changed = !r->exact && now != in[j];
-        if (!now && !changed) continue;
-        const char *name = name_of(r, j);
-        failed = !name;
-        if (now && name) {
-            failed =
-                json_object_set_new_nocheck(all, name, fenp_json_number(beta[j] * r->unit[j])) |
-                list_name(r, j);
-            r->entries++;
-        }
-        if (changed && name) failed |= json_array_append(now ? entered : left, r->label[j]);
-        in[j] = (char)now;
-    }
-    return failed | json_object_set_new(point, "coefficients", all) |
-           json_object_set_new(point, "entered", entered) |
+    json_t *entered = json_array(), *left = json_array();
+    const fenp_kept *kept = &r->terms.kept[t];
+    r->entries -= kept->count;
+    const int failed =
+        !entered || !left || fenp_terms_add(&r->terms, t, beta, r->exact ? NULL : entered, left);
+    r->entries += kept->count;
+    return failed | json_object_set_new(point, "entered", entered) |
            json_object_set_new(point, "left", left);
 }
 
@@ -279,9 +206,8 @@ static fen_status add_change(trace *r, const fenp_break *at, fen_error *err)
     const json_t *points = r->points[r->first];
     const json_t *last = json_array_get(points, json_array_size(points) - 1);
     if (at->feature < 0) return FEN_OK;
-    if (!name_of(r, at->feature) || list_name(r, at->feature) ||
-        json_array_append(json_object_get(last, at->enters ? "entered" : "left"),
-                          r->label[at->feature]))
+    json_t *name = fenp_terms_name(&r->terms, at->feature);
+    if (!name || json_array_append(json_object_get(last, at->enters ? "entered" : "left"), name))
         return fenp_no_memory(err, 0, "the path");
     return FEN_OK;
 }
@@ -293,7 +219,7 @@ static fen_status add_free(trace *r, const double *beta, fen_error *err)
     const json_t *first = json_array_get(r->points[r->first], 0);
     for (int64_t j = 0; groups->weight && j < r->problem->x->p; j++)
         if (groups->weight[j] == 0.0 && beta[j] != 0.0 &&
-            json_array_append(json_object_get(first, "entered"), r->label[j]))
+            json_array_append(json_object_get(first, "entered"), r->terms.label[j]))
             return fenp_no_memory(err, 0, "the path");
     return FEN_OK;
 }
@@ -405,7 +331,8 @@ static json_t *head_json(const trace *r, const json_t *points)
                      fenp_json_number(is_linear(r) ? NAN : r->setup->kernel.par.gamma), "penalty",
                      o->penalty, "selected", fenp_json_number(scored ? r->chosen.lambda : NAN),
                      "score_kind", scored ? o->select : NULL, "solution",
-                     r->exact ? "breakpoints" : "grid", "features", r->names, "scales", r->scales);
+                     r->exact ? "breakpoints" : "grid", "features", r->terms.names, "scales",
+                     r->terms.scales);
 }
 
 static int name_targets(trace *r)
@@ -428,32 +355,22 @@ static fen_status open_trace(trace *r, fen_error *err)
                                          : fenp_count_lambdas_linear(&r->settled->o);
     r->lambdas = fenp_new(r->count + targets, sizeof(double));
     r->points = fenp_new_zeroed(2 * targets, sizeof *r->points);
-    r->label = fenp_new_zeroed(p, sizeof *r->label);
-    r->names = json_array(), r->scales = json_array(), r->taken = json_object();
-    r->input = fenp_new(r->prep->inputs + 1, sizeof *r->input);
-    r->in = fenp_new_zeroed(targets + 1, p);
-    r->value = fenp_new(p, 3 * sizeof(double));
+    r->value = fenp_new(p, 2 * sizeof(double));
     r->f = fenp_new(n, (targets + 1) * (int64_t)sizeof(double));
-    if (!r->lambdas || !r->points || !r->label || !r->names || !r->scales || !r->taken ||
-        !r->input || !r->in || !r->value || !r->f)
+    if (!r->lambdas || !r->points || !r->value || !r->f)
         return fenp_no_memory(err, fenp_bytes(p, 32, 1), "the path");
     r->null = r->lambdas + r->count, r->target = r->points + targets;
-    r->seen = r->in + targets * p, r->u = r->f + targets * n;
-    r->product = r->value + p, r->unit = r->product + p;
-    for (int64_t j = 0; j < p; j++) r->unit[j] = 1.0;
-    if (is_linear(r)) fenp_to_units_of_file(r->prep, r->unit);
-    count_features(r);
-    return name_targets(r) ? fenp_no_memory(err, 0, "the path") : FEN_OK;
+    r->u = r->f + targets * n, r->product = r->value + p;
+    if (name_targets(r)) return fenp_no_memory(err, 0, "the path");
+    return fenp_terms_open(r->prep, is_linear(r), p, targets, &r->terms, err);
 }
 
 static void close_trace(trace *r)
 {
     for (int64_t t = 0; r->points && t < 2 * r->sample->targets; t++) json_decref(r->points[t]);
-    for (int64_t j = 0; r->label && j < r->setup->x.p; j++) json_decref(r->label[j]);
-    json_decref(r->names), json_decref(r->scales), json_decref(r->taken);
+    fenp_terms_close(&r->terms);
     fenp_linear_end(r->begun);
-    free(r->lambdas), free(r->points), free(r->label), free(r->input), free(r->in), free(r->value);
-    free(r->f), free(r->chosen.selection.grid);
+    free(r->lambdas), free(r->points), free(r->value), free(r->f), free(r->chosen.selection.grid);
 }
 
 static fen_status run(trace *r, int scored, char **json, const fenp_task *task, fen_error *err)
@@ -473,7 +390,8 @@ static fen_status run(trace *r, int scored, char **json, const fenp_task *task, 
     if (status == FEN_OK) status = run_problems(r, &rest, err);
     if (status != FEN_OK) return status;
     json_t *points = points_json(r);
-    return fenp_json_text_with(head_json(r, points), "points", points, json, err);
+    return fenp_json_text_with(head_json(r, points), "points", points, fenp_terms_write, &r->terms,
+                               json, err);
 }
 
 fen_status fenp_path_linear(const fenp_prep *prep, const fenp_sample *sample,

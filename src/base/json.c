@@ -103,7 +103,7 @@ fen_status fenp_json_parse(const char *text, int64_t length, json_t **out, fen_e
 
 /* ---- writing --------------------------------------------------------------------------- */
 
-typedef struct text {
+typedef struct fenp_json_writer {
     char *at;
     size_t length, room;
     int failed; /* for good */
@@ -123,7 +123,7 @@ static void append(text *t, const char *piece, size_t size)
     t->at[t->length] = '\0';
 }
 
-static void append_word(text *t, const char *word) { append(t, word, strlen(word)); }
+void fenp_write_plain(text *t, const char *json) { append(t, json, strlen(json)); }
 
 /* Characters of a string that stand for themselves, from its start. */
 static size_t plain_part(const char *string)
@@ -134,7 +134,7 @@ static size_t plain_part(const char *string)
     return count;
 }
 
-static void append_string(text *t, const char *string)
+void fenp_write_string(text *t, const char *string)
 {
     append(t, "\"", 1);
     for (;;) {
@@ -145,15 +145,19 @@ static void append_string(text *t, const char *string)
         if (odd == '\0') break;
         char escape[8];
         snprintf(escape, sizeof escape, odd < 0x20 ? "\\u%04X" : "\\%c", odd);
-        append_word(t, escape);
+        fenp_write_plain(t, escape);
     }
     append(t, "\"", 1);
 }
 
 /* A whole number gets a point, or a reader would take it for an integer. */
-static void append_real(text *t, double value)
+void fenp_write_number(text *t, double value)
 {
     char number[40];
+    if (!isfinite(value)) {
+        append(t, "null", 4);
+        return;
+    }
     int length = fenp_print_double(value, number);
     if (!memchr(number, '.', (size_t)length) && !memchr(number, 'e', (size_t)length))
         number[length++] = '.', number[length++] = '0';
@@ -177,7 +181,7 @@ static void append_object(text *t, json_t *object)
 {
     append(t, "{", 1);
     for (void *at = json_object_iter(object); at;) {
-        append_string(t, json_object_iter_key(at));
+        fenp_write_string(t, json_object_iter_key(at));
         append(t, ": ", 2);
         append_value(t, json_object_iter_value(at));
         at = json_object_iter_next(object, at);
@@ -192,15 +196,15 @@ static void append_value(text *t, const json_t *value)
     switch (json_typeof(value)) {
     case JSON_OBJECT: append_object(t, (json_t *)value); break;
     case JSON_ARRAY: append_array(t, value); break;
-    case JSON_STRING: append_string(t, json_string_value(value)); break;
-    case JSON_REAL: append_real(t, json_real_value(value)); break;
+    case JSON_STRING: fenp_write_string(t, json_string_value(value)); break;
+    case JSON_REAL: fenp_write_number(t, json_real_value(value)); break;
     case JSON_INTEGER:
         snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        append_word(t, number);
+        fenp_write_plain(t, number);
         break;
-    case JSON_TRUE: append_word(t, "true"); break;
-    case JSON_FALSE: append_word(t, "false"); break;
-    default: append_word(t, "null");
+    case JSON_TRUE: fenp_write_plain(t, "true"); break;
+    case JSON_FALSE: fenp_write_plain(t, "false"); break;
+    default: fenp_write_plain(t, "null");
     }
 }
 
@@ -222,13 +226,26 @@ fen_status fenp_json_text(json_t *value, char **out, fen_error *err)
 
 enum { FEW = 16 }; /* items that are not worth threads */
 
+/* An object that is not empty can get more members. */
+static void reopen(text *t)
+{
+    if (t->length > 0) t->length--;
+    append(t, ", ", 2);
+}
+
 /* Released by one thread, later: two would wait for each other in free(). */
-static int write_items(const json_t *list, text *part, int64_t count)
+static int write_items(const json_t *list, fenp_json_more *more, const void *of, text *part,
+                       int64_t count)
 {
     int failed = 0;
 #pragma omp parallel for schedule(dynamic, 1) reduction(| : failed) if (count > FEW)
     for (int64_t i = 0; i < count; i++) {
         append_value(&part[i], json_array_get(list, (size_t)i));
+        if (more) {
+            reopen(&part[i]);
+            more(of, i, &part[i]);
+            append(&part[i], "}", 1);
+        }
         failed |= part[i].failed;
     }
     return failed;
@@ -237,9 +254,8 @@ static int write_items(const json_t *list, text *part, int64_t count)
 /* all, but for the bracket that closes it, then the parts. */
 static void join(text *all, const char *key, const text *part, int64_t count)
 {
-    all->length--;
-    append(all, ", ", 2);
-    append_string(all, key);
+    reopen(all);
+    fenp_write_string(all, key);
     append(all, ": [", 3);
     for (int64_t i = 0; i < count; i++) {
         if (i > 0) append(all, ", ", 2);
@@ -248,12 +264,12 @@ static void join(text *all, const char *key, const text *part, int64_t count)
     append(all, "]}", 2);
 }
 
-fen_status fenp_json_text_with(json_t *head, const char *key, json_t *list, char **out,
-                               fen_error *err)
+fen_status fenp_json_text_with(json_t *head, const char *key, json_t *list, fenp_json_more *more,
+                               const void *of, char **out, fen_error *err)
 {
     const int64_t count = (int64_t)json_array_size(list);
     text *part = fenp_new_zeroed(count + 1, sizeof *part), all = { 0 };
-    int failed = !head || !list || !part || write_items(list, part, count);
+    int failed = !head || !list || !part || write_items(list, more, of, part, count);
     if (!failed) append_value(&all, head);
     if (!failed && !all.failed) join(&all, key, part, count);
     json_decref(head);

@@ -234,7 +234,9 @@ void fenp_panel_take(int64_t p, const double *sums, double alpha, double *c, int
 {
     enum { HIGH = VECTORS * WIDE };
     for (int64_t i = 0; i < p; i += HIGH)
-        for (int64_t j = i; j < panels_of(p) * WIDE; j++, sums += HIGH)
-            for (int64_t k = 0; k < HIGH && i + k <= j && j < p; k++)
-                c[j * ldc + i + k] = alpha * sums[k];
+        for (int64_t j = i; j < panels_of(p) * WIDE; j++, sums += HIGH) {
+            const int64_t count = j >= p ? 0 : j - i < HIGH ? j - i + 1 : HIGH;
+            double *restrict to = c + j * ldc + i;
+            for (int64_t k = 0; k < count; k++) to[k] = alpha * sums[k];
+        }
 }
