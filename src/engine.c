@@ -23,8 +23,8 @@ enum { EIGEN_ROWS = 800 }; /* up to which one eigendecomposition takes a tenth o
 
 int64_t fenp_memory_limit(const fen_options *o)
 {
-    const int64_t available = fenp_memory_available(), resident = fenp_memory_resident();
     if (o->memory_limit_bytes > 0) return o->memory_limit_bytes;
+    const int64_t available = fenp_memory_available(), resident = fenp_memory_resident();
     return available > INT64_MAX - resident ? INT64_MAX : available + resident;
 }
 

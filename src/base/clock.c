@@ -120,9 +120,10 @@ static const group_files versions[] = {
 static int64_t group_room(const group_files *version, const char *folder)
 {
     int64_t limit = file_number(folder, version->limit, NULL);
-    int64_t usage = file_number(folder, version->usage, NULL);
-    if (limit < 0 || usage < 0) /* "max", or no such folder */
+    if (limit < 0 || limit > INT64_MAX / 2) /* "max", or no such folder; what none is told as */
         return INT64_MAX;
+    int64_t usage = file_number(folder, version->usage, NULL);
+    if (usage < 0) return INT64_MAX;
     int64_t cache = file_number(folder, "memory.stat", version->cache);
     int64_t used = cache > 0 && cache < usage ? usage - cache : usage;
     return limit > used ? limit - used : 0;

@@ -21,8 +21,6 @@
 #include "base/text.h"
 #include "data/prepare_parts.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 enum { PARALLEL_CELLS = 100000 }; /* below this, starting threads costs more */
 
 /* What becomes of the cells of one column. */
@@ -112,8 +110,8 @@ static verdict put(const rule *r, double cell, double *row)
 /* ---- one row ------------------------------------------------------------------------ */
 /* 0: one of them is missing or leaves the range of a double. Compiled twice: wide divisions are
  * four times as fast as narrow ones, and give the same bits. */
-INLINE int put_plain(const double *restrict cells, const double *restrict center,
-                     const double *restrict scale, int64_t count, double *restrict x)
+FENP_INLINE int put_plain(const double *restrict cells, const double *restrict center,
+                          const double *restrict scale, int64_t count, double *restrict x)
 {
     double odd = 0.0; /* infinity - infinity is a NaN, unlike x - x of numbers */
 #pragma omp simd reduction(+ : odd)
@@ -124,21 +122,17 @@ INLINE int put_plain(const double *restrict cells, const double *restrict center
     return odd == 0.0;
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx512f" FENP_FULL_WIDTH))) static int
-put_avx512(const double *cells, const double *center, const double *scale, int64_t count, double *x)
+FENP_WIDE static int put_wide(const double *cells, const double *center, const double *scale,
+                              int64_t count, double *x)
 {
     return put_plain(cells, center, scale, count, x);
 }
-#endif
 
 static int put_stretch(const double *cells, const double *center, const double *scale,
                        int64_t count, double *x)
 {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) return put_avx512(cells, center, scale, count, x);
-#endif
-    return put_plain(cells, center, scale, count, x);
+    return fenp_is_wide() ? put_wide(cells, center, scale, count, x)
+                          : put_plain(cells, center, scale, count, x);
 }
 
 /* Of an idle column that is missing, a gap. */

@@ -6,18 +6,12 @@
  * Of a file that is read block by block, statistics and hash are gathered in one pass. */
 #ifndef FENP_PREPARE_PARTS_H
 #define FENP_PREPARE_PARTS_H
+#include "base/wide.h"
 #include "data/columns.h"
 #include "data/prepare.h"
 
 enum { FENP_CLASSES_MAX = 1000 }; /* of a target                                         */
 enum { FENP_LEVELS_MAX = 50 };    /* levels of a text column with a feature of their own */
-
-/* What gcc is told beside "avx512f"; clang takes the full width unasked, with no word for it. */
-#if defined(__clang__)
-#define FENP_FULL_WIDTH
-#else
-#define FENP_FULL_WIDTH ",prefer-vector-width=512"
-#endif
 
 /* ---- the preparation itself (prepare.c, prepare_learn.c, prepare_check.c) -------------- */
 fenp_prep *fenp_prep_new(int64_t inputs, int64_t targets);     /* NULL: no memory          */

@@ -2,38 +2,123 @@
  *
  *     K = L L',   appended row: (L^-1 k, sqrt(k_mm - |L^-1 k|^2))
  *
+ * Triangular systems go by blocks of 8 columns: the triangle on the diagonal, then one pass over
+ * the rows below. By hand because dtrsv goes by single columns within blocks of 64, with a call for
+ * each: of some hundred rows it takes 1.5 (down) and 1.8 times (up) as long.
  * Deleted row: the rows below move up, which leaves one entry above the diagonal in every
- * column; rotations of neighbouring columns take them away. Accuracy: both are backward stable. */
+ * column; rotations of neighbouring columns take them away. Accuracy: all are backward stable. */
 #include "solver/factor.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/linalg.h"
+#include "base/wide.h"
 
-enum { PANEL = 32 }; /* columns: with their rows they stay in the cache */
+enum { WIDE = 8 };
+
+/* ---- triangular systems -------------------------------------------------------------------- */
+
+/* The triangle on the diagonal, WIDE rows or fewer: x <- L^-1 x, and x <- L^-T x. */
+FENP_INLINE void solve_down(int64_t rows, const double *l, int64_t ld, double *x)
+{
+    for (int64_t c = 0; c < rows; c++) {
+        x[c] /= l[c * (ld + 1)];
+        for (int64_t r = c + 1; r < rows; r++) x[r] -= l[c * ld + r] * x[c];
+    }
+}
+
+FENP_INLINE void solve_up(int64_t rows, const double *l, int64_t ld, double *x)
+{
+    for (int64_t c = rows - 1; c >= 0; c--) {
+        for (int64_t r = rows - 1; r > c; r--) x[c] -= l[c * ld + r] * x[r];
+        x[c] /= l[c * (ld + 1)];
+    }
+}
+
+/* x <- x - L v, L: count rows of WIDE columns. */
+FENP_INLINE void take_columns(int64_t count, const double *restrict l, int64_t ld,
+                              const double *restrict v, double *restrict x)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < count; i++) {
+        const double *at = l + i;
+        x[i] -= ((at[0] * v[0] + at[ld] * v[1]) + (at[2 * ld] * v[2] + at[3 * ld] * v[3])) +
+                ((at[4 * ld] * v[4] + at[5 * ld] * v[5]) + (at[6 * ld] * v[6] + at[7 * ld] * v[7]));
+    }
+}
+
+/* v <- v - L'x */
+FENP_INLINE void take_rows(int64_t count, const double *restrict l, int64_t ld,
+                           const double *restrict x, double *restrict v)
+{
+    double a = 0.0, b = 0.0, c = 0.0, d = 0.0, e = 0.0, f = 0.0, g = 0.0, h = 0.0;
+#pragma omp simd reduction(+ : a, b, c, d, e, f, g, h)
+    for (int64_t i = 0; i < count; i++) {
+        const double *at = l + i;
+        a += at[0] * x[i], b += at[ld] * x[i], c += at[2 * ld] * x[i], d += at[3 * ld] * x[i];
+        e += at[4 * ld] * x[i], f += at[5 * ld] * x[i], g += at[6 * ld] * x[i];
+        h += at[7 * ld] * x[i];
+    }
+    v[0] -= a, v[1] -= b, v[2] -= c, v[3] -= d, v[4] -= e, v[5] -= f, v[6] -= g, v[7] -= h;
+}
+
+/* k right sides, one every ld: x <- L^-1 x. A block of L stays in the cache for all of them. */
+FENP_INLINE void down_any(const double *l, int64_t ld, int64_t m, double *x, int64_t k)
+{
+    for (int64_t c = 0; c < m; c += WIDE) {
+        const int64_t rows = m - c < WIDE ? m - c : WIDE, below = m - c - rows;
+        const double *block = l + c * (ld + 1);
+        for (int64_t i = 0; i < k; i++) {
+            double *at = x + i * ld + c;
+            solve_down(rows, block, ld, at);
+            if (below > 0) take_columns(below, block + WIDE, ld, at, at + WIDE);
+        }
+    }
+}
+
+/* x <- L^-T x */
+FENP_INLINE void up_any(const double *l, int64_t ld, int64_t m, double *x)
+{
+    for (int64_t c = (m - 1) / WIDE * WIDE; c >= 0; c -= WIDE) {
+        const int64_t rows = m - c < WIDE ? m - c : WIDE, below = m - c - rows;
+        const double *block = l + c * (ld + 1);
+        if (below > 0) take_rows(below, block + WIDE, ld, x + c + WIDE, x + c);
+        solve_up(rows, block, ld, x + c);
+    }
+}
+
+FENP_WIDE static void down_wide(const double *l, int64_t ld, int64_t m, double *x, int64_t k)
+{
+    down_any(l, ld, m, x, k);
+}
+
+FENP_WIDE static void up_wide(const double *l, int64_t ld, int64_t m, double *x)
+{
+    up_any(l, ld, m, x);
+}
+
+static void down(const double *l, int64_t ld, int64_t m, double *x, int64_t k)
+{
+    fenp_is_wide() ? down_wide(l, ld, m, x, k) : down_any(l, ld, m, x, k);
+}
+
+static void up(const double *l, int64_t ld, int64_t m, double *x)
+{
+    fenp_is_wide() ? up_wide(l, ld, m, x) : up_any(l, ld, m, x);
+}
+
+/* ---- the factor ---------------------------------------------------------------------------- */
 
 double fenp_factor_row(const double *l, int64_t ld, int64_t m, double *row)
 {
-    if (m == 0) return 0.0;
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, l, (int)ld, row, 1);
+    down(l, ld, m, row, 1);
     return cblas_ddot((int)m, row, 1, row, 1);
 }
 
-/* By panels of L, which are read once for all rows. */
 void fenp_factor_rows(double *l, int64_t ld, int64_t m, int64_t k)
 {
-    double *x = l + m * ld;
-    for (int64_t c = 0; c < m; c += PANEL) {
-        const int width = (int)(m - c < PANEL ? m - c : PANEL), below = (int)(m - c) - width;
-        const double *panel = l + c + c * ld;
-        for (int64_t i = 0; i < k; i++)
-            cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, width, panel,
-                        (int)ld, x + c + i * ld, 1);
-        if (below > 0)
-            cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, below, (int)k, width, -1.0,
-                        panel + width, (int)ld, x + c, (int)ld, 1.0, x + c + width, (int)ld);
-    }
+    down(l, ld, m, l + m * ld, k);
 }
 
 void fenp_factor_append(double *l, int64_t ld, int64_t m, const double *row, double diagonal)
@@ -65,7 +150,6 @@ void fenp_factor_solve(const double *l, int64_t ld, int64_t m, double *x)
     int64_t zeros = 0; /* in front stay so on the way down */
     while (zeros < m && x[zeros] == 0.0) zeros++;
     if (zeros == m) return;
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)(m - zeros),
-                l + zeros * (ld + 1), (int)ld, x + zeros, 1);
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)m, l, (int)ld, x, 1);
+    down(l + zeros * (ld + 1), ld, m - zeros, x + zeros, 1);
+    up(l, ld, m, x);
 }

@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/syrk.h"
 
-enum { SAMPLE = 63 };
+enum { SAMPLE = 31 };
 static const double MOST_OFF = 10.0;
 
 typedef struct making {
