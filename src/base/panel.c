@@ -65,10 +65,11 @@ void fenp_panel_put(int64_t p, const double *x, int64_t ldx, int64_t at, int64_t
 /* ---- vectors ------------------------------------------------------------------------------ */
 
 typedef double vector __attribute__((vector_size(64), may_alias));
+/* Unrolled, or the sums would not stay in registers. */
 #ifdef __clang__
-#define UNROLLED _Pragma("unroll")
+#define EACH_COLUMN(j) _Pragma("unroll") for (int j = 0; j < WIDE; j++)
 #else
-#define UNROLLED _Pragma("GCC unroll 8")
+#define EACH_COLUMN(j) _Pragma("GCC unroll 8") for (int j = 0; j < WIDE; j++)
 #endif
 #define INLINE WITH_VECTORS static inline __attribute__((always_inline))
 
@@ -141,42 +142,54 @@ typedef struct own {
     double products[WIDE], least, most;
 } own;
 
-/* sum <- sum + A'B, or A'B if fresh: some panels from a on by that at b, of pairs of rows. The first
- * shorter ones are made by Winograd's form. */
-INLINE void block(int panels, int shorter, int64_t pairs, const double *a, const own *of_a,
-                  const double *b, const own *of_b, int fresh, double *to)
+/* What all blocks have in common. */
+typedef struct order {
+    int64_t pairs; /* of rows                                                            */
+    int fresh;     /* sums begin                                                         */
+    int64_t step;  /* bytes to be fetched per pair                                       */
+} order;
+
+/* to <- to + A'B: some panels from a on by that at b. The first shorter ones are made by Winograd's
+ * form. Meanwhile what soon points at is fetched, a little at a time: many at once would wait. */
+INLINE void block(int panels, int shorter, const order *o, const double *a, const own *of_a,
+                  const double *b, const own *of_b, double *to, const char *soon)
 {
     vector sum[WIDE][VECTORS];
-    UNROLLED for (int j = 0; j < WIDE; j++) for (int v = 0; v < panels; v++)
-    {
-        __builtin_prefetch(to + (j * VECTORS + v) * WIDE, 1);
-        sum[j][v] = all(0.0);
-    }
-    for (int64_t i = 0; i < pairs; i++, a += 2 * WIDE, b += 2 * WIDE) {
+    EACH_COLUMN (j)
+        for (int v = 0; v < panels; v++) {
+            __builtin_prefetch(to + (j * VECTORS + v) * WIDE, 1);
+            sum[j][v] = all(0.0);
+        }
+    for (int64_t i = 0; i < o->pairs; i++, a += 2 * WIDE, b += 2 * WIDE, soon += o->step) {
         vector x[VECTORS], y[VECTORS];
+        __builtin_prefetch(soon, 0, 2);
         for (int v = 0; v < panels; v++)
             x[v] = *(const vector *)(a + v * PANEL), y[v] = *(const vector *)(a + v * PANEL + WIDE);
-        UNROLLED for (int j = 0; j < WIDE; j++) for (int v = 0; v < panels; v++) sum[j][v] =
-            v < shorter ? add_product(plus(x[v], b + WIDE + j), plus(y[v], b + j), sum[j][v])
+        EACH_COLUMN (j)
+            for (int v = 0; v < panels; v++)
+                sum[j][v] =
+                    v < shorter
+                        ? add_product(plus(x[v], b + WIDE + j), plus(y[v], b + j), sum[j][v])
                         : plus_times(plus_times(sum[j][v], x[v], b + j), y[v], b + WIDE + j);
     }
-    UNROLLED for (int j = 0; j < WIDE; j++) for (int v = 0; v < panels; v++)
-    {
-        vector *at = (vector *)(to + (j * VECTORS + v) * WIDE);
-        if (v < shorter) sum[j][v] = sum[j][v] - load(of_a[v].products) - all(of_b->products[j]);
-        if (!fresh) sum[j][v] += *at;
-        *at = sum[j][v];
-    }
+    EACH_COLUMN (j)
+        for (int v = 0; v < panels; v++) {
+            vector *at = (vector *)(to + (j * VECTORS + v) * WIDE);
+            if (v < shorter)
+                sum[j][v] = sum[j][v] - load(of_a[v].products) - all(of_b->products[j]);
+            if (!o->fresh) sum[j][v] += *at;
+            *at = sum[j][v];
+        }
 }
 
-typedef void block_maker(int64_t pairs, const double *a, const own *of_a, const double *b,
-                         const own *of_b, int fresh, double *to);
+typedef void block_maker(const order *o, const double *a, const own *of_a, const double *b,
+                         const own *of_b, double *to, const char *soon);
 
-#define BLOCK_OF(name, panels, shorter)                                                    \
-    WITH_VECTORS static void name(int64_t pairs, const double *a, const own *of_a,         \
-                                  const double *b, const own *of_b, int fresh, double *to) \
-    {                                                                                      \
-        block(panels, shorter, pairs, a, of_a, b, of_b, fresh, to);                        \
+#define BLOCK_OF(name, panels, shorter)                                                           \
+    WITH_VECTORS static void name(const order *o, const double *a, const own *of_a,               \
+                                  const double *b, const own *of_b, double *to, const char *soon) \
+    {                                                                                             \
+        block(panels, shorter, o, a, of_a, b, of_b, to, soon);                                    \
     }
 BLOCK_OF(usual_one, 1, 0)
 BLOCK_OF(usual_two, 2, 0)
@@ -213,9 +226,13 @@ static int alike(const own *a, const own *b)
     return most <= UNLIKE * UNLIKE * least;
 }
 
-void fenp_panel_multiply(int64_t p, int64_t rows, double *panels, int fresh, double *sums)
+void fenp_panel_multiply(int64_t p, int64_t rows, double *panels, int fresh, double *sums,
+                         const void *soon, int64_t bytes)
 {
-    const int64_t pairs = (rows + 1) / 2, count = panels_of(p);
+    const int64_t count = panels_of(p), pairs = (rows + 1) / 2;
+    const int64_t blocks = fenp_panel_sum_doubles(p) / BLOCK;
+    const order o = { pairs, fresh, (bytes + blocks * pairs - 1) / (blocks * pairs) };
+    const char *next = soon ? soon : panels;
     own *of = (own *)(panels + count * PANEL);
     for (int64_t k = 0; k < count; k++) {
         double *x = panels + k * PANEL;
@@ -223,10 +240,10 @@ void fenp_panel_multiply(int64_t p, int64_t rows, double *panels, int fresh, dou
         know(pairs, x, of + k);
     }
     for (int64_t i = 0; i < count; i += VECTORS)
-        for (int64_t j = i; j < count; j++, sums += BLOCK) {
+        for (int64_t j = i; j < count; j++, sums += BLOCK, next += o.step * pairs) {
             block_maker *const *make = alike(of + i, of + j) ? SHORT : USUAL;
-            make[j - i < VECTORS ? j - i : VECTORS - 1](pairs, panels + i * PANEL, of + i,
-                                                        panels + j * PANEL, of + j, fresh, sums);
+            make[j - i < VECTORS ? j - i : VECTORS - 1](&o, panels + i * PANEL, of + i,
+                                                        panels + j * PANEL, of + j, sums, next);
         }
 }
 

@@ -14,8 +14,10 @@ int64_t fenp_panel_sum_doubles(int64_t p);
 /* Rows at .. at + count - 1 of the panels get those at x, p numbers every ldx. */
 void    fenp_panel_put(int64_t p, const double *x, int64_t ldx, int64_t at, int64_t count,
                        double *panels);
-/* sums <- sums + X'X, or with fresh X'X, of the first rows of the panels. */
-void    fenp_panel_multiply(int64_t p, int64_t rows, double *panels, int fresh, double *sums);
+/* sums <- sums + X'X, or with fresh X'X, of the first rows of the panels. Meanwhile memory that will
+ * be read next is fetched into a cache: bytes of it from soon on. */
+void    fenp_panel_multiply(int64_t p, int64_t rows, double *panels, int fresh, double *sums,
+                            const void *soon, int64_t bytes);
 /* C <- alpha sums; C is column-major. */
 void    fenp_panel_take(int64_t p, const double *sums, double alpha, double *c, int64_t ldc);
 #endif

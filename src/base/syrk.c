@@ -107,7 +107,10 @@ static int multiply_by_panels(const fenp_syrk *s, int64_t from, int64_t to, doub
     for (int64_t i = from; i < to && !failed; i += FENP_PANEL_ROWS) {
         const int64_t end = to - i < FENP_PANEL_ROWS ? to : i + FENP_PANEL_ROWS;
         failed = fill_panels(s, i, end, panels + panelled, panels);
-        if (!failed) fenp_panel_multiply(s->p, end - i, panels, i == from, sums);
+        const int64_t next = to - end < FENP_PANEL_ROWS ? to - end : FENP_PANEL_ROWS;
+        int64_t bytes = 0;
+        const void *memory = s->soon && next > 0 ? s->soon(s->of, end, next, &bytes) : NULL;
+        if (!failed) fenp_panel_multiply(s->p, end - i, panels, i == from, sums, memory, bytes);
     }
     if (from == to) clear(s, c, ldc);
     if (from < to && !failed) fenp_panel_take(s->p, sums, s->alpha, c, ldc);
