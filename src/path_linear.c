@@ -66,7 +66,7 @@ static int is_linear(const trace *r) { return r->setup->kernel.table->linear; }
 static int set_coefficients(trace *r, json_t *point, int64_t t, const double *beta)
 {
     json_t *entered = json_array(), *left = json_array();
-    const fenp_kept *kept = &r->terms.kept[t];
+    const fenp_term_list *kept = &r->terms.kept[t];
     r->entries -= kept->count;
     const int failed =
         !entered || !left || fenp_terms_add(&r->terms, t, beta, r->exact ? NULL : entered, left);

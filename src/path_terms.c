@@ -65,7 +65,7 @@ static int grow(void *array, int64_t room, int64_t size)
     return !longer;
 }
 
-static int make_room(fenp_kept *k, int64_t more)
+static int make_room(fenp_term_list *k, int64_t more)
 {
     if (k->points + 2 > k->point_room) {
         const int64_t room = 2 * k->point_room + FIRST_ROOM;
@@ -91,7 +91,7 @@ static int is_quiet(const double *beta, const char *in)
 
 int fenp_terms_add(fenp_terms *t, int64_t target, const double *beta, json_t *entered, json_t *left)
 {
-    fenp_kept *kept = &t->kept[target];
+    fenp_term_list *kept = &t->kept[target];
     char *in = t->in + target * t->p;
     int64_t terms = 0;
     for (int64_t j = 0; j < t->p; j++) terms += beta[j] != 0.0;
@@ -113,7 +113,7 @@ int fenp_terms_add(fenp_terms *t, int64_t target, const double *beta, json_t *en
 void fenp_terms_write(const void *terms, int64_t point, fenp_json_writer *to)
 {
     const fenp_terms *t = terms;
-    const fenp_kept *kept = t->kept;
+    const fenp_term_list *kept = t->kept;
     while (point >= kept->points) point -= kept++->points;
     fenp_write_plain(to, "\"coefficients\": {");
     for (int64_t k = kept->start[point]; k < kept->start[point + 1]; k++) {

@@ -8,17 +8,17 @@
 #include "data/prepare.h"
 
 /* Of one target: point k has the coefficients start[k] .. start[k + 1] - 1. */
-typedef struct fenp_kept {
+typedef struct fenp_term_list {
     int64_t *feature, *start;
     double *value;
     int64_t points, count, room, point_room;
-} fenp_kept;
+} fenp_term_list;
 
 typedef struct fenp_terms {
     const fenp_prep *prep;
     int linear;                /* kernel                                               */
     int64_t p, targets;
-    fenp_kept *kept;           /* targets                                              */
+    fenp_term_list *kept;           /* targets                                              */
     json_t *names;             /* of those that were ever active, in their order       */
     json_t *scales;            /* of them: coefficient of the scaled feature over that of the column */
     json_t **label;            /* p: names, those that were asked for                  */

@@ -256,7 +256,9 @@ fen_status fenp_block_whole(state *s, const fenp_problem *problem, const fenp_ta
 
 fenp_pivot_room fenp_block_pivot_room(const state *s)
 {
-    return (fenp_pivot_room){ s->face.factor, s->face.work, s->face.who, 1e-9, 0, 0, 0 };
+    return (fenp_pivot_room){
+        .factor = s->face.factor, .work = s->face.work, .who = s->face.who, .ridge = 1e-9
+    };
 }
 
 void fenp_block_refresh(state *s)

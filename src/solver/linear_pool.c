@@ -26,7 +26,8 @@ void fenp_pool_close(fenp_pool *p)
     free(p->feature), free(p->place), free(p->mean), free(p->z), free(p->h), free(p->a);
     free(p->centre), free(p->beta), free(p->g), free(p->start), free(p->group), free(p->l),
         free(p->d);
-    free(p->factor), free(p->work), free(p->who), free(p->end.column), free(p->end.corner);
+    free(p->earlier), free(p->factor), free(p->work), free(p->who), free(p->end.column),
+        free(p->end.corner);
     *p = (fenp_pool){ 0 };
 }
 
@@ -92,11 +93,12 @@ static fen_status make_room(fenp_linear_state *s, int64_t more, fen_error *err)
                  grow((void **)&p->beta, ld, REAL) || grow((void **)&p->g, ld, REAL) ||
                  grow((void **)&p->start, ld + 1, WHOLE) || grow((void **)&p->group, ld, WHOLE) ||
                  grow((void **)&p->l, ld, REAL) || grow((void **)&p->d, ld, REAL) ||
+                 grow((void **)&p->earlier, 2 * ld, REAL) ||
                  grow((void **)&p->work, WORK * ld, REAL) || grow((void **)&p->who, ld, WHOLE);
     if (!failed && has_columns(s)) failed = column < 0 || grow((void **)&p->z, column, 1);
     if (!failed && has_matrix(s)) failed = grow_matrix(p, ld);
     if (failed) return fenp_no_memory(err, fenp_bytes(2 * ld, ld, REAL), "the working set");
-    p->room = room, p->ld = ld;
+    p->room = room, p->ld = ld, p->next = p->earlier + ld, p->recorded = 0;
     return FEN_OK;
 }
 
@@ -340,7 +342,7 @@ void fenp_pool_clear(fenp_linear_state *s)
 {
     fenp_pool *p = &s->pool;
     for (int64_t k = 0; k < p->size; k++) p->place[p->feature[k]] = -1;
-    p->size = p->groups = p->shaped = p->kept = p->sloped = p->end.m = 0;
+    p->size = p->groups = p->shaped = p->kept = p->sloped = p->recorded = p->end.m = 0;
     if (p->h) memset(p->h, 0, (size_t)(p->ld * p->ld) * sizeof *p->h);
 }
 

@@ -273,6 +273,17 @@ static int invite(face *f, double b, double tolerance)
     return count;
 }
 
+/* Those join that will be worst off if the slopes are as expected. */
+static void invite_expected(face *f, const double *expected, double tolerance)
+{
+    guest list[AT_ONCE];
+    fenp_qp then = *f->q;
+    face later = *f;
+    then.g = (double *)expected, later.q = &then;
+    const int count = worst(&later, 0.0, tolerance, list);
+    if (count > 0) join(f, list, count);
+}
+
 /* Without a free variable b is in the middle of what it may be. */
 static double middle(const fenp_qp *q)
 {
@@ -318,6 +329,7 @@ fen_status fenp_pivot(const fenp_qp *q, const double *k, int64_t ld, double tole
     *moved = 0, room->kept = 0;
     fen_status status = recall(&f, kept) ? FEN_OK : factorise(&f, &definite, err);
     if (status != FEN_OK || !definite) return status;
+    if (room->expected && !q->balanced) invite_expected(&f, room->expected, tolerance);
     for (int64_t pivot = 0; pivot < pivots && status == FEN_OK; pivot++) {
         double b = 0.0;
         if (pivot % LOOK_UP == 0) status = fenp_task_at(task, 0.0, err);

@@ -15,6 +15,8 @@ typedef struct fenp_pivot_room {
                                   are not. Out: of this call                            */
     int renewed;               /* whoever calls makes g anew from K before it is believed: of free
                                   variables the equations of the steps will do          */
+    const double *expected;    /* n: g at the optimum, about, by which some join at once where
+                                  there is no balance; NULL: nobody knows                */
 } fenp_pivot_room;
 
 /* Works until the violation is at most tolerance, pivots are used up or the task ends; g goes
