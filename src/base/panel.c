@@ -26,6 +26,7 @@
 
 enum { WIDE = FENP_PANEL_WIDE, ROWS = FENP_PANEL_ROWS, PANEL = WIDE * ROWS, VECTORS = 3 };
 enum { BLOCK = VECTORS * WIDE * WIDE }; /* numbers                                           */
+enum { OWN = 2 * WIDE + 2 };            /* numbers of own                                    */
 enum { ENOUGH = 3 * VECTORS * WIDE };   /* columns: fewer are mostly diagonal                */
 static const double UNLIKE = 16.0;      /* times as large, of the columns that differ from 0 */
 
@@ -36,30 +37,12 @@ static int64_t panels_of(int64_t p)
 }
 
 /* What their rows make by themselves comes after the panels: see own. */
-int64_t fenp_panel_doubles(int64_t p) { return panels_of(p) * (PANEL + WIDE + 2); }
+int64_t fenp_panel_doubles(int64_t p) { return panels_of(p) * (PANEL + OWN); }
 
 int64_t fenp_panel_sum_doubles(int64_t p)
 {
     const int64_t steps = panels_of(p) / VECTORS;
     return VECTORS * steps * (steps + 1) / 2 * BLOCK;
-}
-
-void fenp_panel_put(int64_t p, const double *x, int64_t ldx, int64_t at, int64_t count,
-                    double *panels)
-{
-    for (int64_t j = 0; j < panels_of(p) * WIDE; j += WIDE, panels += PANEL) {
-        const int64_t width = p - j < 0 ? 0 : p - j < WIDE ? p - j : WIDE;
-        for (int64_t i = 0; i < count; i++) {
-            const double *restrict from = x + i * ldx + j;
-            double *restrict to = panels + (at + i) * WIDE;
-            if (width == WIDE) {
-                memcpy(to, from, WIDE * sizeof *to);
-                continue;
-            }
-            memcpy(to, from, (size_t)width * sizeof *to);
-            memset(to + width, 0, (size_t)(WIDE - width) * sizeof *to);
-        }
-    }
 }
 
 /* ---- vectors ------------------------------------------------------------------------------ */
@@ -134,25 +117,62 @@ INLINE vector plus(vector x, const double *b) { return x + all(*b); }
 INLINE vector plus_times(vector sum, vector x, const double *b) { return sum + x * all(*b); }
 #endif
 
-/* ---- blocks ------------------------------------------------------------------------------- */
+/* ---- rows --------------------------------------------------------------------------------- */
 
-/* Of a panel: for each column the sum of a b over its pairs of rows, and the least and the largest
- * sum of squares, zeros apart. */
+/* What the pairs of rows of a panel make by themselves, for each column: sums of a b and of squares;
+ * of which the least and the largest, zeros apart. */
 typedef struct own {
-    double products[WIDE], least, most;
+    double products[WIDE], squares[WIDE], least, most;
 } own;
 
-/* What all blocks have in common. */
-typedef struct order {
-    int64_t pairs; /* of rows                                                            */
-    int fresh;     /* sums begin                                                         */
-    int64_t step;  /* bytes to be fetched per pair                                       */
-} order;
+/* The first width numbers, and zeros. */
+INLINE vector load_some(const double *x, int64_t width)
+{
+    double some[WIDE] = { 0.0 };
+    memcpy(some, x, (size_t)width * sizeof *x);
+    return load(some);
+}
 
-/* to <- to + A'B: some panels from a on by that at b. The first shorter ones are made by Winograd's
- * form. Meanwhile what soon points at is fetched, a little at a time: many at once would wait. */
-INLINE void block(int panels, int shorter, const order *o, const double *a, const own *of_a,
-                  const double *b, const own *of_b, double *to, const char *soon)
+/* Rows of the panel from to on; the last of an odd number gets one of zeros beside it. */
+WITH_VECTORS static void put_panel(const double *x, int64_t ldx, int64_t width, int64_t count,
+                                   double *to, own *of, int fresh)
+{
+    vector products = fresh ? all(0.0) : load(of->products);
+    vector squares = fresh ? all(0.0) : load(of->squares);
+    for (int64_t i = 0; i < count; i += 2, x += 2 * ldx, to += 2 * WIDE) {
+        const vector a = width == WIDE ? load(x) : load_some(x, width);
+        const vector b = i + 1 == count  ? all(0.0)
+                         : width == WIDE ? load(x + ldx)
+                                         : load_some(x + ldx, width);
+        *(vector *)to = a, *(vector *)(to + WIDE) = b;
+        products = add_product(a, b, products);
+        squares = add_product(a, a, add_product(b, b, squares));
+    }
+    memcpy(of->products, &products, sizeof products);
+    memcpy(of->squares, &squares, sizeof squares);
+    of->least = INFINITY, of->most = 0.0;
+    for (int k = 0; k < WIDE; k++) {
+        if (squares[k] > 0.0 && squares[k] < of->least) of->least = squares[k];
+        if (squares[k] > of->most) of->most = squares[k];
+    }
+}
+
+void fenp_panel_put(int64_t p, const double *x, int64_t ldx, int64_t at, int64_t count,
+                    double *panels)
+{
+    own *of = (own *)(panels + panels_of(p) * PANEL);
+    for (int64_t j = 0; j < panels_of(p) * WIDE; j += WIDE, panels += PANEL, of++) {
+        const int64_t width = p - j < 0 ? 0 : p - j < WIDE ? p - j : WIDE;
+        put_panel(width > 0 ? x + j : x, ldx, width, count, panels + at * WIDE, of, at == 0);
+    }
+}
+
+/* ---- blocks ------------------------------------------------------------------------------- */
+
+/* to <- to + A'B, or A'B if fresh: some panels from a on by that at b, of pairs of rows. The first
+ * shorter ones are made by Winograd's form. */
+INLINE void block(int panels, int shorter, int64_t pairs, const double *a, const own *of_a,
+                  const double *b, const own *of_b, int fresh, double *to)
 {
     vector sum[WIDE][VECTORS];
     EACH_COLUMN (j)
@@ -160,9 +180,8 @@ INLINE void block(int panels, int shorter, const order *o, const double *a, cons
             __builtin_prefetch(to + (j * VECTORS + v) * WIDE, 1);
             sum[j][v] = all(0.0);
         }
-    for (int64_t i = 0; i < o->pairs; i++, a += 2 * WIDE, b += 2 * WIDE, soon += o->step) {
+    for (int64_t i = 0; i < pairs; i++, a += 2 * WIDE, b += 2 * WIDE) {
         vector x[VECTORS], y[VECTORS];
-        __builtin_prefetch(soon, 0, 2);
         for (int v = 0; v < panels; v++)
             x[v] = *(const vector *)(a + v * PANEL), y[v] = *(const vector *)(a + v * PANEL + WIDE);
         EACH_COLUMN (j)
@@ -177,19 +196,19 @@ INLINE void block(int panels, int shorter, const order *o, const double *a, cons
             vector *at = (vector *)(to + (j * VECTORS + v) * WIDE);
             if (v < shorter)
                 sum[j][v] = sum[j][v] - load(of_a[v].products) - all(of_b->products[j]);
-            if (!o->fresh) sum[j][v] += *at;
+            if (!fresh) sum[j][v] += *at;
             *at = sum[j][v];
         }
 }
 
-typedef void block_maker(const order *o, const double *a, const own *of_a, const double *b,
-                         const own *of_b, double *to, const char *soon);
+typedef void block_maker(int64_t pairs, const double *a, const own *of_a, const double *b,
+                         const own *of_b, int fresh, double *to);
 
-#define BLOCK_OF(name, panels, shorter)                                                           \
-    WITH_VECTORS static void name(const order *o, const double *a, const own *of_a,               \
-                                  const double *b, const own *of_b, double *to, const char *soon) \
-    {                                                                                             \
-        block(panels, shorter, o, a, of_a, b, of_b, to, soon);                                    \
+#define BLOCK_OF(name, panels, shorter)                                                    \
+    WITH_VECTORS static void name(int64_t pairs, const double *a, const own *of_a,         \
+                                  const double *b, const own *of_b, int fresh, double *to) \
+    {                                                                                      \
+        block(panels, shorter, pairs, a, of_a, b, of_b, fresh, to);                        \
     }
 BLOCK_OF(usual_one, 1, 0)
 BLOCK_OF(usual_two, 2, 0)
@@ -202,22 +221,6 @@ static block_maker *const SHORT[VECTORS] = { short_one, short_two, short_three }
 
 /* ---- the triangle ------------------------------------------------------------------------- */
 
-WITH_VECTORS static void know(int64_t pairs, const double *x, own *of)
-{
-    vector products = all(0.0), squares = all(0.0);
-    for (int64_t i = 0; i < pairs; i++, x += 2 * WIDE) {
-        const vector a = load(x), b = load(x + WIDE);
-        products = add_product(a, b, products);
-        squares = add_product(a, a, add_product(b, b, squares));
-    }
-    of->least = INFINITY, of->most = 0.0;
-    for (int k = 0; k < WIDE; k++) {
-        of->products[k] = products[k];
-        if (squares[k] > 0.0) of->least = fmin(of->least, squares[k]);
-        of->most = fmax(of->most, squares[k]);
-    }
-}
-
 /* Are the columns of VECTORS panels and of one more alike in size? */
 static int alike(const own *a, const own *b)
 {
@@ -226,34 +229,40 @@ static int alike(const own *a, const own *b)
     return most <= UNLIKE * UNLIKE * least;
 }
 
-void fenp_panel_multiply(int64_t p, int64_t rows, double *panels, int fresh, double *sums,
-                         const void *soon, int64_t bytes)
+void fenp_panel_multiply(int64_t p, int64_t rows, const double *panels, int fresh, double *sums)
 {
     const int64_t count = panels_of(p), pairs = (rows + 1) / 2;
-    const int64_t blocks = fenp_panel_sum_doubles(p) / BLOCK;
-    const order o = { pairs, fresh, (bytes + blocks * pairs - 1) / (blocks * pairs) };
-    const char *next = soon ? soon : panels;
-    own *of = (own *)(panels + count * PANEL);
-    for (int64_t k = 0; k < count; k++) {
-        double *x = panels + k * PANEL;
-        if (rows % 2) memset(x + rows * WIDE, 0, WIDE * sizeof *x); /* beside the last row */
-        know(pairs, x, of + k);
-    }
+    const own *of = (const own *)(panels + count * PANEL);
     for (int64_t i = 0; i < count; i += VECTORS)
-        for (int64_t j = i; j < count; j++, sums += BLOCK, next += o.step * pairs) {
+        for (int64_t j = i; j < count; j++, sums += BLOCK) {
             block_maker *const *make = alike(of + i, of + j) ? SHORT : USUAL;
-            make[j - i < VECTORS ? j - i : VECTORS - 1](&o, panels + i * PANEL, of + i,
-                                                        panels + j * PANEL, of + j, sums, next);
+            make[j - i < VECTORS ? j - i : VECTORS - 1](pairs, panels + i * PANEL, of + i,
+                                                        panels + j * PANEL, of + j, fresh, sums);
         }
 }
 
-void fenp_panel_take(int64_t p, const double *sums, double alpha, double *c, int64_t ldc)
+/* Blocks before those of the columns from i on. */
+static int64_t blocks_before(int64_t p, int64_t i)
+{
+    const int64_t k = i / (VECTORS * WIDE);
+    return k * panels_of(p) - VECTORS * k * (k - 1) / 2;
+}
+
+void fenp_panel_take(int64_t p, const double *sums, int64_t parts, double alpha, double *c,
+                     int64_t ldc)
 {
     enum { HIGH = VECTORS * WIDE };
-    for (int64_t i = 0; i < p; i += HIGH)
-        for (int64_t j = i; j < panels_of(p) * WIDE; j++, sums += HIGH) {
-            const int64_t count = j >= p ? 0 : j - i < HIGH ? j - i + 1 : HIGH;
-            double *restrict to = c + j * ldc + i;
-            for (int64_t k = 0; k < count; k++) to[k] = alpha * sums[k];
+    const int64_t size = fenp_panel_sum_doubles(p);
+#pragma omp parallel for schedule(dynamic, 1) if (parts > 1)
+    for (int64_t i = 0; i < p; i += HIGH) {
+        const double *from = sums + blocks_before(p, i) * BLOCK;
+        for (int64_t j = i; j < p; j++, from += HIGH) {
+            const int64_t count = j - i < HIGH ? j - i + 1 : HIGH;
+            double *restrict to = c + j * ldc + i, sum[HIGH];
+            memcpy(sum, from, sizeof sum);
+            for (int64_t part = 1; part < parts; part++)
+                for (int64_t k = 0; k < HIGH; k++) sum[k] += from[part * size + k];
+            for (int64_t k = 0; k < count; k++) to[k] = alpha * sum[k];
         }
+    }
 }

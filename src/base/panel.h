@@ -11,13 +11,14 @@ int     fenp_panel_pays(int64_t p);
 /* Numbers that panels of p columns take, and the sums of their products. */
 int64_t fenp_panel_doubles(int64_t p);
 int64_t fenp_panel_sum_doubles(int64_t p);
-/* Rows at .. at + count - 1 of the panels get those at x, p numbers every ldx. */
+/* Rows at .. at + count - 1 of the panels get those at x, p numbers every ldx: from the first on, an
+ * even number at a time but for the last. */
 void    fenp_panel_put(int64_t p, const double *x, int64_t ldx, int64_t at, int64_t count,
                        double *panels);
-/* sums <- sums + X'X, or with fresh X'X, of the first rows of the panels. Meanwhile memory that will
- * be read next is fetched into a cache: bytes of it from soon on. */
-void    fenp_panel_multiply(int64_t p, int64_t rows, double *panels, int fresh, double *sums,
-                            const void *soon, int64_t bytes);
-/* C <- alpha sums; C is column-major. */
-void    fenp_panel_take(int64_t p, const double *sums, double alpha, double *c, int64_t ldc);
+/* sums <- sums + X'X, or with fresh X'X, of the first rows of the panels. */
+void    fenp_panel_multiply(int64_t p, int64_t rows, const double *panels, int fresh,
+                            double *sums);
+/* C <- alpha times the sums of all parts, which stand one after the other; C is column-major. */
+void    fenp_panel_take(int64_t p, const double *sums, int64_t parts, double alpha, double *c,
+                        int64_t ldc);
 #endif

@@ -50,6 +50,8 @@ static void add_up(const fenp_syrk *s, const double *part, int64_t parts)
     }
 }
 
+/* ---- rows ---------------------------------------------------------------------------------- */
+
 /* C <- beta C + alpha X'X of some rows of X at x. */
 static void multiply(const fenp_syrk *s, const double *x, int64_t rows, double beta, double *c,
                      int64_t ldc)
@@ -95,33 +97,47 @@ static int fill_panels(const fenp_syrk *s, int64_t from, int64_t to, double *roo
     return 0;
 }
 
-static int multiply_by_panels(const fenp_syrk *s, int64_t from, int64_t to, double *c, int64_t ldc)
+/* Numbers at a multiple of the alignment within room, which has ALIGNED more. */
+enum { ALIGNED = FENP_PANEL_ALIGNMENT / (int)sizeof(double) };
+static double *aligned(double *room)
 {
-    const int64_t slack = FENP_PANEL_ALIGNMENT / (int64_t)sizeof(double);
-    const int64_t held = fenp_panel_sum_doubles(s->p), panelled = fenp_panel_doubles(s->p);
-    double *room = fenp_new(held + panelled + FEW * s->p + slack, sizeof *room);
-    int failed = 0;
-    if (!room) return 1;
-    const uintptr_t off = (uintptr_t)room % FENP_PANEL_ALIGNMENT / sizeof *room;
-    double *sums = room + (slack - (int64_t)off), *panels = sums + held;
+    return room + (ALIGNED - (int64_t)((uintptr_t)room % FENP_PANEL_ALIGNMENT / sizeof *room));
+}
+
+/* Sums of panels, at a multiple of their alignment, of rows from .. to - 1, one at least. */
+static int sum_panels(const fenp_syrk *s, int64_t from, int64_t to, double *sums)
+{
+    const int64_t panelled = fenp_panel_doubles(s->p);
+    double *room = fenp_new(panelled + FEW * s->p + ALIGNED, sizeof *room);
+    double *panels = room ? aligned(room) : NULL;
+    int failed = !room;
     for (int64_t i = from; i < to && !failed; i += FENP_PANEL_ROWS) {
         const int64_t end = to - i < FENP_PANEL_ROWS ? to : i + FENP_PANEL_ROWS;
         failed = fill_panels(s, i, end, panels + panelled, panels);
-        const int64_t next = to - end < FENP_PANEL_ROWS ? to - end : FENP_PANEL_ROWS;
-        int64_t bytes = 0;
-        const void *memory = s->soon && next > 0 ? s->soon(s->of, end, next, &bytes) : NULL;
-        if (!failed) fenp_panel_multiply(s->p, end - i, panels, i == from, sums, memory, bytes);
+        if (!failed) fenp_panel_multiply(s->p, end - i, panels, i == from, sums);
     }
-    if (from == to) clear(s, c, ldc);
-    if (from < to && !failed) fenp_panel_take(s->p, sums, s->alpha, c, ldc);
     free(room);
     return failed;
 }
 
+static int multiply_by_panels(const fenp_syrk *s, int64_t from, int64_t to, double *c, int64_t ldc)
+{
+    double *room = fenp_new(fenp_panel_sum_doubles(s->p) + ALIGNED, sizeof *room);
+    const int failed = !room || (from < to && sum_panels(s, from, to, aligned(room)));
+    if (from == to) clear(s, c, ldc);
+    if (from < to && !failed) fenp_panel_take(s->p, aligned(room), 1, s->alpha, c, ldc);
+    free(room);
+    return failed;
+}
+
+static int takes_panels(const fenp_syrk *s) { return s->by_rows && fenp_panel_pays(s->p); }
+
+/* ---- parts --------------------------------------------------------------------------------- */
+
 static int multiply_part(const fenp_syrk *s, int64_t from, int64_t to, double *c, int64_t ldc)
 {
-    return s->by_rows && fenp_panel_pays(s->p) ? multiply_by_panels(s, from, to, c, ldc)
-                                               : multiply_by_blas(s, from, to, c, ldc);
+    return takes_panels(s) ? multiply_by_panels(s, from, to, c, ldc)
+                           : multiply_by_blas(s, from, to, c, ldc);
 }
 
 int fenp_syrk_parts(const fenp_syrk *s, int64_t parts, const int64_t *start)
@@ -141,20 +157,42 @@ int fenp_syrk_parts(const fenp_syrk *s, int64_t parts, const int64_t *start)
     return failed;
 }
 
-int fenp_syrk_run(const fenp_syrk *s)
+/* Parts by dsyrk, a C of room for each, which are added up. */
+static int run_parts(const fenp_syrk *s, int64_t parts, double *room)
 {
-    const int64_t parts = parts_of(s->n, s->p);
     int64_t start[PARTS_MAX + 1];
     fenp_syrk each = *s;
-    each.ldc = s->p;
-    each.c = parts > 1 ? fenp_new(fenp_bytes(parts * s->p, s->p, sizeof *each.c), 1) : NULL;
-    if (!each.c)
+    each.ldc = s->p, each.c = room;
+    for (int64_t k = 0; k <= parts; k++) start[k] = k * s->n / parts;
+    const int failed = fenp_syrk_parts(&each, parts, start);
+    add_up(s, room, parts);
+    return failed;
+}
+
+/* The same by panels, whose sums are added up where they become C. */
+static int run_panels(const fenp_syrk *s, int64_t parts, double *room)
+{
+    const int64_t size = fenp_panel_sum_doubles(s->p);
+    int failed = 0;
+#pragma omp parallel for schedule(static) reduction(| : failed)
+    for (int64_t k = 0; k < parts; k++)
+        failed |= sum_panels(s, k * s->n / parts, (k + 1) * s->n / parts, aligned(room) + k * size);
+    if (!failed) fenp_panel_take(s->p, aligned(room), parts, s->alpha, s->c, s->ldc);
+    return failed;
+}
+
+int fenp_syrk_run(const fenp_syrk *s)
+{
+    const int64_t parts = parts_of(s->n, s->p), panels = takes_panels(s);
+    const int64_t bytes =
+        panels ? fenp_bytes(parts, fenp_panel_sum_doubles(s->p) + ALIGNED, sizeof(double))
+               : fenp_bytes(parts * s->p, s->p, sizeof(double));
+    double *room = parts > 1 ? fenp_new(bytes, 1) : NULL;
+    if (!room)
         return omp_get_max_threads() > 1 && !omp_in_parallel()
                    ? multiply_by_blas(s, 0, s->n, s->c, s->ldc) /* on all threads */
                    : multiply_part(s, 0, s->n, s->c, s->ldc);
-    for (int64_t k = 0; k <= parts; k++) start[k] = k * s->n / parts;
-    const int failed = fenp_syrk_parts(&each, parts, start);
-    add_up(s, each.c, parts);
-    free(each.c);
+    const int failed = panels ? run_panels(s, parts, room) : run_parts(s, parts, room);
+    free(room);
     return failed;
 }

@@ -8,8 +8,6 @@
 /* Rows from .. from + count - 1 of X, in room (count x p) or where they are; NULL: they cannot be
  * had. Several threads may ask at once. */
 typedef const double *fenp_some_rows(const void *of, int64_t from, int64_t count, double *room);
-/* Where the memory is that making them will read, of how many bytes; NULL: it is not in one place. */
-typedef const void *fenp_rows_soon(const void *of, int64_t from, int64_t count, int64_t *bytes);
 typedef struct fenp_syrk {
     int64_t n, p;
     double alpha;
@@ -17,7 +15,6 @@ typedef struct fenp_syrk {
     int64_t ldx;
     int by_rows;
     fenp_some_rows *rows;     /* by_rows, instead of x; NULL: x is there          */
-    fenp_rows_soon *soon;     /* NULL: nobody knows                              */
     const void *of;
     double *c;
     int64_t ldc;

@@ -33,9 +33,6 @@ typedef struct fenp_sample {
 int64_t    fenp_unwritten_rows(const struct fenp_unwritten *rows, int64_t from, int64_t count,
                                double *x);
 fen_status fenp_unwritten_say_bad(const struct fenp_unwritten *rows, int64_t row, fen_error *err);
-/* Where their cells are, in how many bytes; NULL: not one after the other. */
-const void *fenp_unwritten_cells(const struct fenp_unwritten *rows, int64_t from, int64_t count,
-                                 int64_t *bytes);
 /* Room for so many rows, of one caller at a time. */
 enum { FENP_UNWRITTEN_ROOM = 4 };
 double    *fenp_unwritten_room(const struct fenp_unwritten *rows);

@@ -378,15 +378,6 @@ int64_t fenp_unwritten_rows(const struct fenp_unwritten *u, int64_t from, int64_
     return bad;
 }
 
-const void *fenp_unwritten_cells(const struct fenp_unwritten *u, int64_t from, int64_t count,
-                                 int64_t *bytes)
-{
-    const int64_t first = row_of(&u->s, from), last = row_of(&u->s, from + count - 1);
-    if (last - first != count - 1) return NULL;
-    *bytes = count * u->s.stride * (int64_t)sizeof(double);
-    return u->s.cells + first * u->s.stride;
-}
-
 fen_status fenp_unwritten_say_bad(const struct fenp_unwritten *u, int64_t row, fen_error *err)
 {
     return say_bad(&u->p, &u->s, row_of(&u->s, row), u->room, err);

@@ -61,16 +61,6 @@ static const double *widened_rows(const void *of, int64_t from, int64_t count, d
     return room;
 }
 
-static const void *raw_rows(const void *of, int64_t from, int64_t count, int64_t *bytes)
-{
-    const making *a = of;
-    const fenp_design *x = a->q->x;
-    if (a->row) return NULL;
-    if (x->unwritten) return fenp_unwritten_cells(x->unwritten, from, count, bytes);
-    *bytes = count * x->p * (int64_t)sizeof(double);
-    return x->by_rows + from * x->p;
-}
-
 static fen_status say_bad_row(const fenp_design *x, fen_error *err)
 {
     double *room = fenp_new(x->p, sizeof *room);
@@ -187,7 +177,6 @@ static fen_status multiply(making *a, fen_error *err)
                              .ldx = side,
                              .by_rows = 1,
                              .rows = widened_rows,
-                             .soon = raw_rows,
                              .of = a,
                              .c = a->s->part,
                              .ldc = side };
