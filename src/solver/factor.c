@@ -19,20 +19,28 @@ enum { WIDE = 8 };
 
 /* ---- triangular systems -------------------------------------------------------------------- */
 
-/* The triangle on the diagonal, WIDE rows or fewer: x <- L^-1 x, and x <- L^-T x. */
-FENP_INLINE void solve_down(int64_t rows, const double *l, int64_t ld, double *x)
+/* The triangle on the diagonal, WIDE rows or fewer: x <- L^-1 x, and x <- L^-T x. Divisions would
+ * wait for each other; inverses of the diagonal are made at once. */
+FENP_INLINE void invert(int64_t rows, const double *l, int64_t ld, double *inverse)
+{
+    for (int64_t c = 0; c < rows; c++) inverse[c] = 1.0 / l[c * (ld + 1)];
+}
+
+FENP_INLINE void solve_down(int64_t rows, const double *l, int64_t ld, const double *inverse,
+                            double *x)
 {
     for (int64_t c = 0; c < rows; c++) {
-        x[c] /= l[c * (ld + 1)];
+        x[c] *= inverse[c];
         for (int64_t r = c + 1; r < rows; r++) x[r] -= l[c * ld + r] * x[c];
     }
 }
 
-FENP_INLINE void solve_up(int64_t rows, const double *l, int64_t ld, double *x)
+FENP_INLINE void solve_up(int64_t rows, const double *l, int64_t ld, const double *inverse,
+                          double *x)
 {
     for (int64_t c = rows - 1; c >= 0; c--) {
-        for (int64_t r = rows - 1; r > c; r--) x[c] -= l[c * ld + r] * x[r];
-        x[c] /= l[c * (ld + 1)];
+        x[c] *= inverse[c];
+        for (int64_t r = 0; r < c; r++) x[r] -= l[r * ld + c] * x[c];
     }
 }
 
@@ -69,9 +77,14 @@ FENP_INLINE void down_any(const double *l, int64_t ld, int64_t m, double *x, int
     for (int64_t c = 0; c < m; c += WIDE) {
         const int64_t rows = m - c < WIDE ? m - c : WIDE, below = m - c - rows;
         const double *block = l + c * (ld + 1);
+        double inverse[WIDE];
+        invert(rows, block, ld, inverse);
         for (int64_t i = 0; i < k; i++) {
             double *at = x + i * ld + c;
-            solve_down(rows, block, ld, at);
+            if (rows == WIDE)
+                solve_down(WIDE, block, ld, inverse, at);
+            else
+                solve_down(rows, block, ld, inverse, at);
             if (below > 0) take_columns(below, block + WIDE, ld, at, at + WIDE);
         }
     }
@@ -83,8 +96,13 @@ FENP_INLINE void up_any(const double *l, int64_t ld, int64_t m, double *x)
     for (int64_t c = (m - 1) / WIDE * WIDE; c >= 0; c -= WIDE) {
         const int64_t rows = m - c < WIDE ? m - c : WIDE, below = m - c - rows;
         const double *block = l + c * (ld + 1);
+        double inverse[WIDE];
+        invert(rows, block, ld, inverse);
         if (below > 0) take_rows(below, block + WIDE, ld, x + c + WIDE, x + c);
-        solve_up(rows, block, ld, x + c);
+        if (rows == WIDE)
+            solve_up(WIDE, block, ld, inverse, x + c);
+        else
+            solve_up(rows, block, ld, inverse, x + c);
     }
 }
 
