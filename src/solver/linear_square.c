@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/columns.h"
 #include "base/linalg.h"
 #include "base/threads.h"
 #include "solver/group_qp.h"
@@ -92,8 +93,7 @@ static void multiply(fenp_pool *p, int64_t k)
         active += p->beta[i] != 0.0;
     }
     if (active < k / 3) {
-        for (int64_t i = 0; i < k; i++)
-            if (p->beta[i] != 0.0) cblas_daxpy((int)k, p->beta[i], p->h + i * p->ld, 1, p->g, 1);
+        fenp_add_columns(k, k, p->h, p->ld, p->beta, p->g);
     } else {
         cblas_dsymv(CblasColMajor, CblasLower, (int)k, 1.0, p->h, (int)p->ld, p->beta, 1, 1.0, p->g,
                     1);

@@ -24,6 +24,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/columns.h"
 #include "base/linalg.h"
 #include "solver/factor.h"
 
@@ -214,11 +215,8 @@ static double bend(const face *f, int64_t r)
 static void follow_columns(face *f)
 {
     const fenp_qp *q = f->q;
-    for (int64_t i = 0; i < q->n; i++) {
-        if (f->moved[i] == 0.0) continue;
-        q->g[i] += q->d[i] * f->moved[i];
-        cblas_daxpy((int)q->n, f->moved[i], f->k + i * f->ld, 1, q->g, 1);
-    }
+    for (int64_t i = 0; i < q->n; i++) q->g[i] += q->d[i] * f->moved[i];
+    fenp_add_columns(q->n, q->n, f->k, f->ld, f->moved, q->g);
     for (int64_t r = 0; r < f->m; r++) f->h[r] = q->g[f->who[r]] + bend(f, r);
 }
 
