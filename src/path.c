@@ -217,7 +217,7 @@ static fen_status path_of_sample(fenp_path *h, char **json, const fenp_task *tas
     else
         status = fenp_path_spectral(h, points, &rest, err);
     if (status == FEN_OK)
-        return fenp_json_text_with(head_json(h, points), "points", points, NULL, NULL, json, err);
+        return fenp_json_text_with(head_json(h, points), "points", points, json, err);
     json_decref(points);
     return status;
 }

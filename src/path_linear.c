@@ -41,9 +41,7 @@ typedef struct trace {
     fenp_linear_state *begun; /* of the first problem; NULL: none                  */
     double *lambdas;
     int64_t count;
-    json_t **points; /* targets: an array each                                       */
-    json_t **target; /* targets: names                                               */
-    double *null;    /* targets: loss of the best constant                           */
+    double *null; /* targets: loss of the best constant                           */
     fenp_terms terms;
     double *value, *product; /* p                                                    */
     double *f, *u;           /* copies x n: X beta; n: dual vector of breakpoints            */
@@ -52,28 +50,9 @@ typedef struct trace {
     int64_t entries;         /* since the memory was looked at                               */
 } trace;
 
-/* What a point has beside the coefficients. */
-typedef struct figures {
-    double lambda, loss, objective, gap, score, deviation;
-    int64_t terms; /* -1: to be counted */
-} figures;
-
 /* ---- one point ---------------------------------------------------------------------------- */
 
 static int is_linear(const trace *r) { return r->setup->kernel.table->linear; }
-
-/* The coefficients, and who came or went since the last point; nonzero: no memory. */
-static int set_coefficients(trace *r, json_t *point, int64_t t, const double *beta)
-{
-    json_t *entered = json_array(), *left = json_array();
-    const fenp_term_list *kept = &r->terms.kept[t];
-    r->entries -= kept->count;
-    const int failed =
-        !entered || !left || fenp_terms_add(&r->terms, t, beta, r->exact ? NULL : entered, left);
-    r->entries += kept->count;
-    return failed | json_object_set_new(point, "entered", entered) |
-           json_object_set_new(point, "left", left);
-}
 
 static int64_t count_terms(const double *beta, int64_t p)
 {
@@ -97,27 +76,6 @@ static double shift_of(trace *r, const double *beta)
     return fenp_to_units_of_file(r->prep, r->value);
 }
 
-/* Copy t of the problem. NULL: no memory. */
-static json_t *point_json(trace *r, int64_t t, const figures *of, const double *beta, double b,
-                          double loss)
-{
-    json_t *point =
-        json_pack("{s:O, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "target", r->target[r->first + t],
-                  "lambda", fenp_json_number(of->lambda), "terms",
-                  (json_int_t)(of->terms < 0 ? count_terms(beta, r->problem->x->p) : of->terms),
-                  "mean_loss", fenp_json_number(loss), "objective", fenp_json_number(of->objective),
-                  "relative_gap", fenp_json_number(of->gap), "explained",
-                  fenp_json_number(explained(loss, r->null[r->first + t])), "intercept",
-                  fenp_json_number(b - shift_of(r, beta)));
-    int failed = !point || set_coefficients(r, point, r->first + t, beta);
-    if (!failed && !isnan(of->score))
-        failed = json_object_set_new(point, "score", fenp_json_number(of->score)) |
-                 json_object_set_new(point, "standard_error", fenp_json_number(of->deviation));
-    if (!failed) return point;
-    json_decref(point);
-    return NULL;
-}
-
 /* f holds the scores of beta. */
 static double loss_of(const trace *r, int64_t t, double b)
 {
@@ -130,15 +88,21 @@ static double loss_of(const trace *r, int64_t t, double b)
     return sum;
 }
 
-/* of->loss NAN: f holds the scores of beta. */
-static fen_status add_point(trace *r, const figures *of, const double *beta, const double *b,
+/* of->loss NAN: f holds the scores of beta. terms -1: to be counted. */
+static fen_status add_point(trace *r, const fenp_figures *of, const double *beta, const double *b,
                             fen_error *err)
 {
-    for (int64_t t = 0; t < r->problem->x->copies; t++) {
-        const double loss = isnan(of->loss) ? loss_of(r, t, b[t]) : of->loss;
-        json_t *point = point_json(r, t, of, beta + t * r->problem->x->p, b[t], loss);
-        if (!point || json_array_append_new(r->points[r->first + t], point))
+    const int64_t p = r->problem->x->p;
+    for (int64_t t = 0; t < r->problem->x->copies; t++, beta += p) {
+        const int64_t target = r->first + t;
+        fenp_figures one = *of;
+        if (of->terms < 0) one.terms = count_terms(beta, p);
+        if (isnan(of->loss)) one.loss = loss_of(r, t, b[t]);
+        one.explained = explained(one.loss, r->null[target]);
+        one.intercept = b[t] - shift_of(r, beta);
+        if (fenp_terms_add(&r->terms, target, &one, beta, !r->exact))
             return fenp_no_memory(err, 0, "the path");
+        r->entries += one.terms;
     }
     if (r->entries < LOOK_UP) return FEN_OK;
     r->entries = 0;
@@ -155,13 +119,13 @@ static fen_status see(void *user, int64_t rung, const fenp_linear_point *at, fen
     const int scored = rung < scores->count;
     const int joint = r->problem->x->copies > 1; /* the loss of each is wanted */
     if (joint) fenp_design_scores(r->problem->x, at->beta, r->f);
-    const figures of = { .lambda = at->lambda,
-                         .loss = joint ? NAN : at->loss,
-                         .objective = at->primal,
-                         .gap = at->relative_gap,
-                         .score = scored ? scores->grid[rung].score : NAN,
-                         .deviation = scored ? scores->grid[rung].deviation : NAN,
-                         .terms = joint ? -1 : at->terms };
+    const fenp_figures of = { .lambda = at->lambda,
+                              .loss = joint ? NAN : at->loss,
+                              .objective = at->primal,
+                              .gap = at->relative_gap,
+                              .score = scored ? scores->grid[rung].score : NAN,
+                              .deviation = scored ? scores->grid[rung].deviation : NAN,
+                              .terms = joint ? -1 : at->terms };
     return add_point(r, &of, at->beta, at->b, err);
 }
 
@@ -201,27 +165,21 @@ static double relative_gap(const trace *r, double objective, double dual)
 }
 
 /* Who comes or goes at the last point. */
-static fen_status add_change(trace *r, const fenp_break *at, fen_error *err)
+static fen_status add_change(trace *r, int64_t feature, int enters, fen_error *err)
 {
-    const json_t *points = r->points[r->first];
-    const json_t *last = json_array_get(points, json_array_size(points) - 1);
-    if (at->feature < 0) return FEN_OK;
-    json_t *name = fenp_terms_name(&r->terms, at->feature);
-    if (!name || json_array_append(json_object_get(last, at->enters ? "entered" : "left"), name))
-        return fenp_no_memory(err, 0, "the path");
-    return FEN_OK;
+    return fenp_terms_change(&r->terms, r->first, feature, enters)
+               ? fenp_no_memory(err, 0, "the path")
+               : FEN_OK;
 }
 
 /* Columns without a penalty are in from the start. */
 static fen_status add_free(trace *r, const double *beta, fen_error *err)
 {
     const fenp_groups *groups = r->problem->groups;
-    const json_t *first = json_array_get(r->points[r->first], 0);
-    for (int64_t j = 0; groups->weight && j < r->problem->x->p; j++)
-        if (groups->weight[j] == 0.0 && beta[j] != 0.0 &&
-            json_array_append(json_object_get(first, "entered"), r->terms.label[j]))
-            return fenp_no_memory(err, 0, "the path");
-    return FEN_OK;
+    fen_status status = FEN_OK;
+    for (int64_t j = 0; groups->weight && j < r->problem->x->p && status == FEN_OK; j++)
+        if (groups->weight[j] == 0.0 && beta[j] != 0.0) status = add_change(r, j, 1, err);
+    return status;
 }
 
 static fen_status see_break(void *user, const fenp_break *at, const double *beta, double b,
@@ -230,12 +188,13 @@ static fen_status see_break(void *user, const fenp_break *at, const double *beta
     trace *r = user;
     const fenp_linear *q = r->problem;
     double penalty = 0.0;
-    if (at->lambda == r->last) return add_change(r, at, err);
+    const int known = at->feature >= 0;
+    if (at->lambda == r->last) return known ? add_change(r, at->feature, at->enters, err) : FEN_OK;
     for (int64_t j = 0; j < q->x->p; j++)
         if (beta[j] != 0.0)
             penalty += fabs(beta[j]) * (q->groups->weight ? q->groups->weight[j] : 1.0);
     fenp_design_scores(q->x, beta, r->f);
-    figures of = { .lambda = at->lambda, .score = NAN, .deviation = NAN, .terms = at->terms };
+    fenp_figures of = { .lambda = at->lambda, .score = NAN, .deviation = NAN, .terms = at->terms };
     of.loss = loss_of(r, 0, b);
     of.objective = of.loss + at->lambda * penalty;
     of.gap = relative_gap(r, of.objective, dual_value(r, at->lambda, b));
@@ -243,7 +202,7 @@ static fen_status see_break(void *user, const fenp_break *at, const double *beta
     r->last = at->lambda;
     fen_status status = add_point(r, &of, beta, &b, err);
     if (status == FEN_OK && begins) status = add_free(r, beta, err);
-    return status == FEN_OK ? add_change(r, at, err) : status;
+    return status == FEN_OK && known ? add_change(r, at->feature, at->enters, err) : status;
 }
 
 static fen_status check_exact(const trace *r, int scored, fen_error *err)
@@ -309,30 +268,19 @@ static fen_status run_problems(trace *r, const fenp_task *task, fen_error *err)
     return status;
 }
 
-static json_t *points_json(const trace *r)
-{
-    json_t *all = json_array();
-    for (int64_t t = 0; t < r->sample->targets; t++)
-        if (json_array_extend(all, r->points[t])) {
-            json_decref(all);
-            return NULL;
-        }
-    return all;
-}
-
-static json_t *head_json(const trace *r, const json_t *points)
+static json_t *head_json(const trace *r)
 {
     const fen_options *o = &r->settled->o;
     const int scored = r->chosen.selection.count > 0;
-    return json_pack("{s:I, s:I, s:f, s:o, s:s, s:s, s:s, s:o, s:s, s:o, s:s?, s:s, s:O, s:O}", "n",
-                     (json_int_t)r->sample->n, "d", (json_int_t)r->sample->p, "tolerance",
-                     o->tolerance, "above_tolerance", fenp_count_above(points, o->tolerance),
-                     "over", "lambda", "loss", o->loss, "kernel", o->kernel, "gamma",
-                     fenp_json_number(is_linear(r) ? NAN : r->setup->kernel.par.gamma), "penalty",
-                     o->penalty, "selected", fenp_json_number(scored ? r->chosen.lambda : NAN),
-                     "score_kind", scored ? o->select : NULL, "solution",
-                     r->exact ? "breakpoints" : "grid", "features", r->terms.names, "scales",
-                     r->terms.scales);
+    return json_pack(
+        "{s:I, s:I, s:f, s:I, s:s, s:s, s:s, s:o, s:s, s:o, s:s?, s:s, s:O, s:O}", "n",
+        (json_int_t)r->sample->n, "d", (json_int_t)r->sample->p, "tolerance", o->tolerance,
+        "above_tolerance", (json_int_t)fenp_terms_above(&r->terms, o->tolerance), "over", "lambda",
+        "loss", o->loss, "kernel", o->kernel, "gamma",
+        fenp_json_number(is_linear(r) ? NAN : r->setup->kernel.par.gamma), "penalty", o->penalty,
+        "selected", fenp_json_number(scored ? r->chosen.lambda : NAN), "score_kind",
+        scored ? o->select : NULL, "solution", r->exact ? "breakpoints" : "grid", "features",
+        r->terms.names, "scales", r->terms.scales);
 }
 
 static int name_targets(trace *r)
@@ -341,9 +289,7 @@ static int name_targets(trace *r)
     for (int64_t t = 0; t < r->sample->targets && !failed; t++) {
         char name[1024];
         fenp_output_name(r->prep, r->settled->output, r->sample->targets, t, name, sizeof name);
-        r->target[t] = fenp_json_string(name);
-        r->points[t] = json_array();
-        failed = !r->target[t] || !r->points[t];
+        failed = fenp_terms_name_target(&r->terms, t, name);
     }
     return failed;
 }
@@ -354,23 +300,22 @@ static fen_status open_trace(trace *r, fen_error *err)
     r->count = r->chosen.selection.count ? r->chosen.selection.count
                                          : fenp_count_lambdas_linear(&r->settled->o);
     r->lambdas = fenp_new(r->count + targets, sizeof(double));
-    r->points = fenp_new_zeroed(2 * targets, sizeof *r->points);
     r->value = fenp_new(p, 2 * sizeof(double));
     r->f = fenp_new(n, (targets + 1) * (int64_t)sizeof(double));
-    if (!r->lambdas || !r->points || !r->value || !r->f)
+    if (!r->lambdas || !r->value || !r->f)
         return fenp_no_memory(err, fenp_bytes(p, 32, 1), "the path");
-    r->null = r->lambdas + r->count, r->target = r->points + targets;
+    r->null = r->lambdas + r->count;
     r->u = r->f + targets * n, r->product = r->value + p;
-    if (name_targets(r)) return fenp_no_memory(err, 0, "the path");
-    return fenp_terms_open(r->prep, is_linear(r), p, targets, &r->terms, err);
+    const fen_status status = fenp_terms_open(r->prep, is_linear(r), p, targets, &r->terms, err);
+    if (status != FEN_OK) return status;
+    return name_targets(r) ? fenp_no_memory(err, 0, "the path") : FEN_OK;
 }
 
 static void close_trace(trace *r)
 {
-    for (int64_t t = 0; r->points && t < 2 * r->sample->targets; t++) json_decref(r->points[t]);
     fenp_terms_close(&r->terms);
     fenp_linear_end(r->begun);
-    free(r->lambdas), free(r->points), free(r->value), free(r->f), free(r->chosen.selection.grid);
+    free(r->lambdas), free(r->value), free(r->f), free(r->chosen.selection.grid);
 }
 
 static fen_status run(trace *r, int scored, char **json, const fenp_task *task, fen_error *err)
@@ -389,9 +334,8 @@ static fen_status run(trace *r, int scored, char **json, const fenp_task *task, 
                                           r->lambdas, r->exact ? NULL : &r->begun, &rest, err);
     if (status == FEN_OK) status = run_problems(r, &rest, err);
     if (status != FEN_OK) return status;
-    json_t *points = points_json(r);
-    return fenp_json_text_with(head_json(r, points), "points", points, fenp_terms_write, &r->terms,
-                               json, err);
+    return fenp_json_text_items(head_json(r), "points", fenp_terms_points(&r->terms),
+                                fenp_terms_write, &r->terms, json, err);
 }
 
 fen_status fenp_path_linear(const fenp_prep *prep, const fenp_sample *sample,

@@ -1,10 +1,11 @@
 /* path_terms.c -- see path_terms.h
  *
  * Why not as JSON from the start: Jansson takes ten times the memory, and with as many calls of
- * malloc as there are coefficients half as long as the path itself.
+ * malloc as there are coefficients half as long as the solutions themselves.
  * Cost: 16 bytes for a coefficient, and as many again while the lists grow. */
 #include "path_terms.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,8 @@ static json_t *label_of(fenp_terms *t, int64_t j)
     return label;
 }
 
-json_t *fenp_terms_name(fenp_terms *t, int64_t j)
+/* It is among those that were ever active now. */
+static json_t *name_of(fenp_terms *t, int64_t j)
 {
     json_t *label = label_of(t, j);
     if (!label || t->seen[j]) return label;
@@ -65,18 +67,31 @@ static int grow(void *array, int64_t room, int64_t size)
     return !longer;
 }
 
-static int make_room(fenp_term_list *k, int64_t more)
+static int make_room(fenp_entries *list, int64_t more)
 {
-    if (k->points + 2 > k->point_room) {
-        const int64_t room = 2 * k->point_room + FIRST_ROOM;
-        if (grow(&k->start, room, sizeof *k->start)) return 1;
-        k->point_room = room;
-    }
-    if (k->count + more <= k->room) return 0;
-    const int64_t room = 2 * (k->count + more) + FIRST_ROOM;
-    if (grow(&k->feature, room, sizeof *k->feature) || grow(&k->value, room, sizeof *k->value))
+    if (list->count + more <= list->room) return 0;
+    const int64_t room = 2 * (list->count + more) + FIRST_ROOM;
+    if (grow(&list->feature, room, sizeof *list->feature) ||
+        grow(&list->value, room, sizeof *list->value))
         return 1;
-    k->room = room;
+    list->room = room;
+    return 0;
+}
+
+static int append(fenp_entries *list, int64_t feature, double value)
+{
+    if (make_room(list, 1)) return 1;
+    list->feature[list->count] = feature, list->value[list->count++] = value;
+    return 0;
+}
+
+static int append_step(fenp_steps *s, const fenp_figures *figures)
+{
+    if (s->count == s->room) {
+        if (grow(&s->at, 2 * s->room + FIRST_ROOM, sizeof *s->at)) return 1;
+        s->room = 2 * s->room + FIRST_ROOM;
+    }
+    s->at[s->count++] = (fenp_path_step){ *figures, s->coefficient.count, s->change.count };
     return 0;
 }
 
@@ -89,38 +104,106 @@ static int is_quiet(const double *beta, const char *in)
     return !any;
 }
 
-int fenp_terms_add(fenp_terms *t, int64_t target, const double *beta, json_t *entered, json_t *left)
+int fenp_terms_add(fenp_terms *t, int64_t target, const fenp_figures *figures, const double *beta,
+                   int compared)
 {
-    fenp_term_list *kept = &t->kept[target];
+    fenp_steps *s = &t->steps[target];
+    fenp_entries *list = &s->coefficient;
     char *in = t->in + target * t->p;
-    int64_t terms = 0;
-    for (int64_t j = 0; j < t->p; j++) terms += beta[j] != 0.0;
-    if (make_room(kept, terms)) return 1;
-    kept->start[kept->points++] = kept->count;
+    if (append_step(s, figures) || make_room(list, figures->terms)) return 1;
     for (int64_t j = 0; j < t->p; j++) {
         while (j + QUIET < t->p && is_quiet(beta + j, in + j)) j += QUIET;
-        const int now = beta[j] != 0.0, changed = entered && now != in[j];
-        if (!now && !changed) continue;
-        json_t *name = fenp_terms_name(t, j);
-        if (!name || (changed && json_array_append(now ? entered : left, name))) return 1;
-        if (now) kept->feature[kept->count] = j, kept->value[kept->count++] = beta[j] * t->unit[j];
+        const int now = beta[j] != 0.0, changed = compared && now != in[j];
+        if (now && (!name_of(t, j) || append(list, j, beta[j] * t->unit[j]))) return 1;
+        if (changed && fenp_terms_change(t, target, j, now)) return 1;
         in[j] = (char)now;
     }
-    kept->start[kept->points] = kept->count;
     return 0;
+}
+
+int fenp_terms_change(fenp_terms *t, int64_t target, int64_t j, int enters)
+{
+    return !name_of(t, j) || append(&t->steps[target].change, j, enters ? 1.0 : -1.0);
+}
+
+int64_t fenp_terms_points(const fenp_terms *t)
+{
+    int64_t count = 0;
+    for (int64_t k = 0; k < t->targets; k++) count += t->steps[k].count;
+    return count;
+}
+
+int64_t fenp_terms_above(const fenp_terms *t, double tolerance)
+{
+    int64_t above = 0;
+    for (int64_t k = 0; k < t->targets; k++)
+        for (int64_t i = 0; i < t->steps[k].count; i++)
+            above += !(t->steps[k].at[i].figures.gap <= tolerance);
+    return above;
+}
+
+/* ---- as text ----------------------------------------------------------------------------- */
+
+static void write_figure(fenp_json_writer *to, const char *key, double value)
+{
+    fenp_write_plain(to, key);
+    fenp_write_number(to, value);
+}
+
+static void write_coefficients(const fenp_terms *t, const fenp_entries *of, int64_t from,
+                               int64_t end, fenp_json_writer *to)
+{
+    fenp_write_plain(to, ", \"coefficients\": {");
+    for (int64_t k = from; k < end; k++) {
+        if (k > from) fenp_write_plain(to, ", ");
+        fenp_write_string(to, json_string_value(t->label[of->feature[k]]));
+        write_figure(to, ": ", of->value[k]);
+    }
+    fenp_write_plain(to, "}");
+}
+
+/* Those whose change is this one. */
+static void write_names(const fenp_terms *t, const fenp_entries *of, int64_t from, int64_t end,
+                        double change, fenp_json_writer *to)
+{
+    const char *between = "[";
+    for (int64_t k = from; k < end; k++) {
+        if (of->value[k] != change) continue;
+        fenp_write_plain(to, between);
+        fenp_write_string(to, json_string_value(t->label[of->feature[k]]));
+        between = ", ";
+    }
+    fenp_write_plain(to, *between == '[' ? "[]" : "]");
 }
 
 void fenp_terms_write(const void *terms, int64_t point, fenp_json_writer *to)
 {
     const fenp_terms *t = terms;
-    const fenp_term_list *kept = t->kept;
-    while (point >= kept->points) point -= kept++->points;
-    fenp_write_plain(to, "\"coefficients\": {");
-    for (int64_t k = kept->start[point]; k < kept->start[point + 1]; k++) {
-        if (k > kept->start[point]) fenp_write_plain(to, ", ");
-        fenp_write_string(to, json_string_value(t->label[kept->feature[k]]));
-        fenp_write_plain(to, ": ");
-        fenp_write_number(to, kept->value[k]);
+    const fenp_steps *s = t->steps;
+    while (point >= s->count) point -= s++->count;
+    const fenp_path_step *at = &s->at[point], *next = point + 1 < s->count ? at + 1 : NULL;
+    const fenp_figures *f = &at->figures;
+    const int64_t end = next ? next->first : s->coefficient.count;
+    const int64_t changed = next ? next->change : s->change.count;
+    char terms_text[40];
+    fenp_write_plain(to, "{\"target\": ");
+    fenp_write_string(to, json_string_value(s->name));
+    write_figure(to, ", \"lambda\": ", f->lambda);
+    snprintf(terms_text, sizeof terms_text, ", \"terms\": %lld", (long long)f->terms);
+    fenp_write_plain(to, terms_text);
+    write_figure(to, ", \"mean_loss\": ", f->loss);
+    write_figure(to, ", \"objective\": ", f->objective);
+    write_figure(to, ", \"relative_gap\": ", f->gap);
+    write_figure(to, ", \"explained\": ", f->explained);
+    write_figure(to, ", \"intercept\": ", f->intercept);
+    write_coefficients(t, &s->coefficient, at->first, end, to);
+    fenp_write_plain(to, ", \"entered\": ");
+    write_names(t, &s->change, at->change, changed, 1.0, to);
+    fenp_write_plain(to, ", \"left\": ");
+    write_names(t, &s->change, at->change, changed, -1.0, to);
+    if (!isnan(f->score)) {
+        write_figure(to, ", \"score\": ", f->score);
+        write_figure(to, ", \"standard_error\": ", f->deviation);
     }
     fenp_write_plain(to, "}");
 }
@@ -138,13 +221,13 @@ fen_status fenp_terms_open(const fenp_prep *prep, int linear, int64_t p, int64_t
                            fenp_terms *out, fen_error *err)
 {
     *out = (fenp_terms){ .prep = prep, .linear = linear, .p = p, .targets = targets };
-    out->kept = fenp_new_zeroed(targets, sizeof *out->kept);
+    out->steps = fenp_new_zeroed(targets, sizeof *out->steps);
     out->label = fenp_new_zeroed(p, sizeof *out->label);
     out->names = json_array(), out->scales = json_array(), out->taken = json_object();
     out->input = fenp_new(prep->inputs + 1, sizeof *out->input);
     out->in = fenp_new_zeroed(targets + 1, p);
     out->unit = fenp_new(p, sizeof *out->unit);
-    if (!out->kept || !out->label || !out->names || !out->scales || !out->taken || !out->input ||
+    if (!out->steps || !out->label || !out->names || !out->scales || !out->taken || !out->input ||
         !out->in || !out->unit)
         return fenp_no_memory(err, fenp_bytes(p, 32, 1), "the path");
     out->seen = out->in + targets * p;
@@ -154,11 +237,23 @@ fen_status fenp_terms_open(const fenp_prep *prep, int linear, int64_t p, int64_t
     return FEN_OK;
 }
 
+int fenp_terms_name_target(fenp_terms *t, int64_t target, const char *name)
+{
+    t->steps[target].name = fenp_json_string(name);
+    return !t->steps[target].name;
+}
+
+static void free_steps(fenp_steps *s)
+{
+    free(s->at), free(s->coefficient.feature), free(s->coefficient.value);
+    free(s->change.feature), free(s->change.value);
+    json_decref(s->name);
+}
+
 void fenp_terms_close(fenp_terms *t)
 {
-    for (int64_t k = 0; t->kept && k < t->targets; k++)
-        free(t->kept[k].feature), free(t->kept[k].value), free(t->kept[k].start);
+    for (int64_t k = 0; t->steps && k < t->targets; k++) free_steps(&t->steps[k]);
     for (int64_t j = 0; t->label && j < t->p; j++) json_decref(t->label[j]);
     json_decref(t->names), json_decref(t->scales), json_decref(t->taken);
-    free(t->kept), free(t->label), free(t->input), free(t->in), free(t->unit);
+    free(t->steps), free(t->label), free(t->input), free(t->in), free(t->unit);
 }

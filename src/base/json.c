@@ -226,26 +226,13 @@ fen_status fenp_json_text(json_t *value, char **out, fen_error *err)
 
 enum { FEW = 16 }; /* items that are not worth threads */
 
-/* An object that is not empty can get more members. */
-static void reopen(text *t)
-{
-    if (t->length > 0) t->length--;
-    append(t, ", ", 2);
-}
-
 /* Released by one thread, later: two would wait for each other in free(). */
-static int write_items(const json_t *list, fenp_json_more *more, const void *of, text *part,
-                       int64_t count)
+static int write_items(fenp_json_item *write, const void *of, text *part, int64_t count)
 {
     int failed = 0;
 #pragma omp parallel for schedule(dynamic, 1) reduction(| : failed) if (count > FEW)
     for (int64_t i = 0; i < count; i++) {
-        append_value(&part[i], json_array_get(list, (size_t)i));
-        if (more) {
-            reopen(&part[i]);
-            more(of, i, &part[i]);
-            append(&part[i], "}", 1);
-        }
+        write(of, i, &part[i]);
         failed |= part[i].failed;
     }
     return failed;
@@ -254,7 +241,8 @@ static int write_items(const json_t *list, fenp_json_more *more, const void *of,
 /* all, but for the bracket that closes it, then the parts. */
 static void join(text *all, const char *key, const text *part, int64_t count)
 {
-    reopen(all);
+    all->length--;
+    append(all, ", ", 2);
     fenp_write_string(all, key);
     append(all, ": [", 3);
     for (int64_t i = 0; i < count; i++) {
@@ -264,16 +252,14 @@ static void join(text *all, const char *key, const text *part, int64_t count)
     append(all, "]}", 2);
 }
 
-fen_status fenp_json_text_with(json_t *head, const char *key, json_t *list, fenp_json_more *more,
-                               const void *of, char **out, fen_error *err)
+fen_status fenp_json_text_items(json_t *head, const char *key, int64_t count, fenp_json_item *write,
+                                const void *of, char **out, fen_error *err)
 {
-    const int64_t count = (int64_t)json_array_size(list);
     text *part = fenp_new_zeroed(count + 1, sizeof *part), all = { 0 };
-    int failed = !head || !list || !part || write_items(list, more, of, part, count);
+    int failed = !head || !part || write_items(write, of, part, count);
     if (!failed) append_value(&all, head);
     if (!failed && !all.failed) join(&all, key, part, count);
     json_decref(head);
-    json_decref(list);
     for (int64_t i = 0; part && i < count; i++) free(part[i].at);
     free(part);
     if (!failed && !all.failed) {
@@ -282,4 +268,22 @@ fen_status fenp_json_text_with(json_t *head, const char *key, json_t *list, fenp
     }
     free(all.at);
     return fenp_no_memory(err, (int64_t)all.length, "a JSON text");
+}
+
+static void write_json(const void *list, int64_t item, text *to)
+{
+    append_value(to, json_array_get(list, (size_t)item));
+}
+
+fen_status fenp_json_text_with(json_t *head, const char *key, json_t *list, char **out,
+                               fen_error *err)
+{
+    const int64_t count = (int64_t)json_array_size(list);
+    if (!list) {
+        json_decref(head);
+        head = NULL;
+    }
+    const fen_status status = fenp_json_text_items(head, key, count, write_json, list, out, err);
+    json_decref(list);
+    return status;
 }

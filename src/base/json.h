@@ -20,12 +20,14 @@ fen_status fenp_json_parse(const char *text, int64_t length, json_t **out, fen_e
 /* Takes the reference; text is released with fen_text_free. NULL value: FEN_MEMORY. */
 fen_status fenp_json_text(json_t *value, char **text, fen_error *err);
 /* The same of head, an object that is not empty, with a list as its last member: items by threads.
- * more (NULL: nothing) writes further members of every item, objects that are not empty, from what
- * it is given. Takes both references. */
+ * Takes the references. */
+fen_status fenp_json_text_with(json_t *head, const char *key, json_t *list, char **text,
+                               fen_error *err);
+/* The same of count items that are written from what they are kept in. */
 typedef struct fenp_json_writer fenp_json_writer;
-typedef void fenp_json_more(const void *of, int64_t item, fenp_json_writer *to);
-fen_status fenp_json_text_with(json_t *head, const char *key, json_t *list, fenp_json_more *more,
-                               const void *of, char **text, fen_error *err);
+typedef void fenp_json_item(const void *of, int64_t item, fenp_json_writer *to);
+fen_status fenp_json_text_items(json_t *head, const char *key, int64_t count, fenp_json_item *write,
+                                const void *of, char **text, fen_error *err);
 void fenp_write_plain(fenp_json_writer *to, const char *json);
 void fenp_write_string(fenp_json_writer *to, const char *text);         /* in quotes, UTF-8 */
 void fenp_write_number(fenp_json_writer *to, double value);
