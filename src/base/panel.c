@@ -241,28 +241,13 @@ void fenp_panel_multiply(int64_t p, int64_t rows, const double *panels, int fres
         }
 }
 
-/* Blocks before those of the columns from i on. */
-static int64_t blocks_before(int64_t p, int64_t i)
-{
-    const int64_t k = i / (VECTORS * WIDE);
-    return k * panels_of(p) - VECTORS * k * (k - 1) / 2;
-}
-
-void fenp_panel_take(int64_t p, const double *sums, int64_t parts, double alpha, double *c,
-                     int64_t ldc)
+void fenp_panel_take(int64_t p, const double *sums, double alpha, double *c, int64_t ldc)
 {
     enum { HIGH = VECTORS * WIDE };
-    const int64_t size = fenp_panel_sum_doubles(p);
-#pragma omp parallel for schedule(dynamic, 1) if (parts > 1)
-    for (int64_t i = 0; i < p; i += HIGH) {
-        const double *from = sums + blocks_before(p, i) * BLOCK;
-        for (int64_t j = i; j < p; j++, from += HIGH) {
-            const int64_t count = j - i < HIGH ? j - i + 1 : HIGH;
-            double *restrict to = c + j * ldc + i, sum[HIGH];
-            memcpy(sum, from, sizeof sum);
-            for (int64_t part = 1; part < parts; part++)
-                for (int64_t k = 0; k < HIGH; k++) sum[k] += from[part * size + k];
-            for (int64_t k = 0; k < count; k++) to[k] = alpha * sum[k];
+    for (int64_t i = 0; i < p; i += HIGH)
+        for (int64_t j = i; j < panels_of(p) * WIDE; j++, sums += HIGH) {
+            const int64_t count = j >= p ? 0 : j - i < HIGH ? j - i + 1 : HIGH;
+            double *restrict to = c + j * ldc + i;
+            for (int64_t k = 0; k < count; k++) to[k] = alpha * sums[k];
         }
-    }
 }

@@ -18,7 +18,6 @@ void    fenp_panel_put(int64_t p, const double *x, int64_t ldx, int64_t at, int6
 /* sums <- sums + X'X, or with fresh X'X, of the first rows of the panels. */
 void    fenp_panel_multiply(int64_t p, int64_t rows, const double *panels, int fresh,
                             double *sums);
-/* C <- alpha times the sums of all parts, which stand one after the other; C is column-major. */
-void    fenp_panel_take(int64_t p, const double *sums, int64_t parts, double alpha, double *c,
-                        int64_t ldc);
+/* C <- alpha sums; C is column-major. */
+void    fenp_panel_take(int64_t p, const double *sums, double alpha, double *c, int64_t ldc);
 #endif

@@ -11,7 +11,7 @@
  *   Rows that are not in memory are made some at a time, each once.
  * Accuracy: that of dsyrk or better. Of parts the number of threads changes no bit; of dsyrk as it
  *   is, OpenBLAS may round the last ones otherwise.
- * Cost: n p^2 flops; memory for a quarter of X at most. */
+ * Cost: n p^2 flops; memory for a quarter of X at most, by panels for p^2 numbers per thread. */
 #include "base/syrk.h"
 
 #include <omp.h>
@@ -97,35 +97,39 @@ static int fill_panels(const fenp_syrk *s, int64_t from, int64_t to, double *roo
     return 0;
 }
 
-/* Numbers at a multiple of the alignment within room, which has ALIGNED more. */
+/* Memory of a thread: sums, panels and some rows; a multiple of the alignment. */
 enum { ALIGNED = FENP_PANEL_ALIGNMENT / (int)sizeof(double) };
+static int64_t desk_of(int64_t p)
+{
+    const int64_t held = fenp_panel_sum_doubles(p) + fenp_panel_doubles(p) + FEW * p;
+    return (held + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
+/* So much within room, which has ALIGNED more. */
 static double *aligned(double *room)
 {
     return room + (ALIGNED - (int64_t)((uintptr_t)room % FENP_PANEL_ALIGNMENT / sizeof *room));
 }
 
-/* Sums of panels, at a multiple of their alignment, of rows from .. to - 1, one at least. */
-static int sum_panels(const fenp_syrk *s, int64_t from, int64_t to, double *sums)
+/* The sums at the front of the desk, of rows from .. to - 1, one at least; nonzero: no rows. */
+static int sum_panels(const fenp_syrk *s, int64_t from, int64_t to, double *desk)
 {
-    const int64_t panelled = fenp_panel_doubles(s->p);
-    double *room = fenp_new(panelled + FEW * s->p + ALIGNED, sizeof *room);
-    double *panels = room ? aligned(room) : NULL;
-    int failed = !room;
+    double *panels = desk + fenp_panel_sum_doubles(s->p);
+    int failed = 0;
     for (int64_t i = from; i < to && !failed; i += FENP_PANEL_ROWS) {
         const int64_t end = to - i < FENP_PANEL_ROWS ? to : i + FENP_PANEL_ROWS;
-        failed = fill_panels(s, i, end, panels + panelled, panels);
-        if (!failed) fenp_panel_multiply(s->p, end - i, panels, i == from, sums);
+        failed = fill_panels(s, i, end, panels + fenp_panel_doubles(s->p), panels);
+        if (!failed) fenp_panel_multiply(s->p, end - i, panels, i == from, desk);
     }
-    free(room);
     return failed;
 }
 
 static int multiply_by_panels(const fenp_syrk *s, int64_t from, int64_t to, double *c, int64_t ldc)
 {
-    double *room = fenp_new(fenp_panel_sum_doubles(s->p) + ALIGNED, sizeof *room);
+    double *room = fenp_new(desk_of(s->p) + ALIGNED, sizeof *room);
     const int failed = !room || (from < to && sum_panels(s, from, to, aligned(room)));
     if (from == to) clear(s, c, ldc);
-    if (from < to && !failed) fenp_panel_take(s->p, aligned(room), 1, s->alpha, c, ldc);
+    if (from < to && !failed) fenp_panel_take(s->p, aligned(room), s->alpha, c, ldc);
     free(room);
     return failed;
 }
@@ -169,30 +173,40 @@ static int run_parts(const fenp_syrk *s, int64_t parts, double *room)
     return failed;
 }
 
-/* The same by panels, whose sums are added up where they become C. */
+/* The same by panels: each thread adds its sums to all when those of the parts before are there;
+ * parts of as many rows come in that order. room: sums of all, and a desk for every thread. */
 static int run_panels(const fenp_syrk *s, int64_t parts, double *room)
 {
     const int64_t size = fenp_panel_sum_doubles(s->p);
+    double *all = aligned(room);
     int failed = 0;
-#pragma omp parallel for schedule(static) reduction(| : failed)
-    for (int64_t k = 0; k < parts; k++)
-        failed |= sum_panels(s, k * s->n / parts, (k + 1) * s->n / parts, aligned(room) + k * size);
-    if (!failed) fenp_panel_take(s->p, aligned(room), parts, s->alpha, s->c, s->ldc);
+#pragma omp parallel for ordered schedule(static, 1) reduction(| : failed)
+    for (int64_t k = 0; k < parts; k++) {
+        double *restrict desk = all + size + omp_get_thread_num() * desk_of(s->p);
+        failed |= sum_panels(s, k * s->n / parts, (k + 1) * s->n / parts, desk);
+#pragma omp ordered
+        for (int64_t i = 0; i < size; i++) all[i] = (k > 0 ? all[i] : 0.0) + desk[i];
+    }
+    if (!failed) fenp_panel_take(s->p, all, s->alpha, s->c, s->ldc);
     return failed;
+}
+
+static int64_t room_for(const fenp_syrk *s, int64_t parts)
+{
+    const int64_t p = s->p, desks = omp_get_max_threads() * desk_of(p) + ALIGNED;
+    return takes_panels(s) ? fenp_bytes(fenp_panel_sum_doubles(p) + desks, 1, sizeof(double))
+                           : fenp_bytes(parts * p, p, sizeof(double));
 }
 
 int fenp_syrk_run(const fenp_syrk *s)
 {
-    const int64_t parts = parts_of(s->n, s->p), panels = takes_panels(s);
-    const int64_t bytes =
-        panels ? fenp_bytes(parts, fenp_panel_sum_doubles(s->p) + ALIGNED, sizeof(double))
-               : fenp_bytes(parts * s->p, s->p, sizeof(double));
-    double *room = parts > 1 ? fenp_new(bytes, 1) : NULL;
+    const int64_t parts = parts_of(s->n, s->p);
+    double *room = parts > 1 ? fenp_new(room_for(s, parts), 1) : NULL;
     if (!room)
         return omp_get_max_threads() > 1 && !omp_in_parallel()
                    ? multiply_by_blas(s, 0, s->n, s->c, s->ldc) /* on all threads */
                    : multiply_part(s, 0, s->n, s->c, s->ldc);
-    const int failed = panels ? run_panels(s, parts, room) : run_parts(s, parts, room);
+    const int failed = takes_panels(s) ? run_panels(s, parts, room) : run_parts(s, parts, room);
     free(room);
     return failed;
 }
