@@ -167,6 +167,54 @@ void fenp_panel_put(int64_t p, const double *x, int64_t ldx, int64_t at, int64_t
     }
 }
 
+/* Lanes of two vectors, those of b counted from 8 on. */
+#define MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+
+/* to (8 x 8, row-major) gets the rows of 8 columns: neighbours change places, then pairs, then fours. */
+WITH_VECTORS static void turn(const double *x, int64_t ldx, double *to)
+{
+    vector a[WIDE], b[WIDE];
+    for (int c = 0; c < WIDE; c++) a[c] = load(x + c * ldx);
+    for (int c = 0; c < WIDE; c += 2) {
+        b[c] = MIX(a[c], a[c + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        b[c + 1] = MIX(a[c], a[c + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    for (int c = 0; c < WIDE; c++) {
+        const int low = c / 4 * 4 + c % 2;
+        a[c] = c % 4 < 2 ? MIX(b[low], b[low + 2], 0, 1, 8, 9, 4, 5, 12, 13)
+                         : MIX(b[low], b[low + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+    for (int r = 0; r < WIDE; r++) {
+        const vector row = r < 4 ? MIX(a[r], a[r + 4], 0, 1, 2, 3, 8, 9, 10, 11)
+                                 : MIX(a[r - 4], a[r], 4, 5, 6, 7, 12, 13, 14, 15);
+        memcpy(to + r * WIDE, &row, sizeof row);
+    }
+}
+
+/* Some rows of width columns, row-major and filled up with zeros. */
+static void turn_some(const double *x, int64_t ldx, int64_t width, int64_t count, double *to)
+{
+    int64_t i = 0;
+    for (; i + WIDE <= count && width == WIDE; i += WIDE) turn(x + i, ldx, to + i * WIDE);
+    for (; i < count; i++)
+        for (int64_t c = 0; c < WIDE; c++) to[i * WIDE + c] = c < width ? x[c * ldx + i] : 0.0;
+}
+
+void fenp_panel_put_columns(int64_t p, const double *x, int64_t ldx, int64_t count, double *panels)
+{
+    enum { SOME = 32 };
+    own *of = (own *)(panels + panels_of(p) * PANEL);
+    for (int64_t j = 0; j < panels_of(p) * WIDE; j += WIDE, panels += PANEL, of++) {
+        const int64_t width = p - j < 0 ? 0 : p - j < WIDE ? p - j : WIDE;
+        for (int64_t i = 0; i < count; i += SOME) {
+            double rows[SOME * WIDE];
+            const int64_t some = count - i < SOME ? count - i : SOME;
+            turn_some(width > 0 ? x + j * ldx + i : x, ldx, width, some, rows);
+            put_panel(rows, WIDE, WIDE, some, panels + i * WIDE, of, i == 0);
+        }
+    }
+}
+
 /* ---- blocks ------------------------------------------------------------------------------- */
 
 /* to <- to + A'B, or A'B if fresh: some panels from a on by that at b, of pairs of rows. The first

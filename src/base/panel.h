@@ -15,6 +15,9 @@ int64_t fenp_panel_sum_doubles(int64_t p);
  * even number at a time but for the last. */
 void    fenp_panel_put(int64_t p, const double *x, int64_t ldx, int64_t at, int64_t count,
                        double *panels);
+/* All rows of the panels at once from columns: count numbers every ldx. */
+void    fenp_panel_put_columns(int64_t p, const double *x, int64_t ldx, int64_t count,
+                               double *panels);
 /* sums <- sums + X'X, or with fresh X'X, of the first rows of the panels. */
 void    fenp_panel_multiply(int64_t p, int64_t rows, const double *panels, int fresh,
                             double *sums);

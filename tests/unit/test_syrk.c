@@ -5,8 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
+#include "base/panel.h"
 #include "base/syrk.h"
 #include "base/threads.h"
 
@@ -146,12 +148,38 @@ static void sizes_of_columns_cost_no_digits(void **state)
     }
 }
 
+/* The same rows by columns: the same panels, to the last bit. */
+static void columns_fill_panels_as_rows_do(void **state)
+{
+    static const int WIDTHS[] = { 72, 75, 80, 97 }, ROWS[] = { 1, 2, 7, 8, 33, 40, 255, 256 };
+    enum { MOST = 97, ALIGNMENT = FENP_PANEL_ALIGNMENT };
+    static double x[FENP_PANEL_ROWS * MOST], turned[MOST * FENP_PANEL_ROWS];
+    (void)state;
+    if (!fenp_panel_pays(MOST)) skip();
+    for (size_t w = 0; w < sizeof WIDTHS / sizeof *WIDTHS; w++)
+        for (size_t r = 0; r < sizeof ROWS / sizeof *ROWS; r++) {
+            const int64_t p = WIDTHS[w], n = ROWS[r], bytes = 8 * fenp_panel_doubles(p);
+            const size_t room = (size_t)((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+            double *a = aligned_alloc(ALIGNMENT, room), *b = aligned_alloc(ALIGNMENT, room);
+            memset(a, 0, room), memset(b, 0, room);
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t j = 0; j < p; j++)
+                    x[i * MOST + j] = turned[j * FENP_PANEL_ROWS + i] = cell(i, j);
+            for (int64_t i = 0; i < n; i += 6)
+                fenp_panel_put(p, x + i * MOST, MOST, i, n - i < 6 ? n - i : 6, a);
+            fenp_panel_put_columns(p, turned, FENP_PANEL_ROWS, n, b);
+            assert_memory_equal(a, b, (size_t)bytes);
+            free(a), free(b);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_sums_over_rows),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(sizes_of_columns_cost_no_digits),
+        cmocka_unit_test(columns_fill_panels_as_rows_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
