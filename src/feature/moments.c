@@ -155,8 +155,7 @@ static void take_sums(fenp_cross *m)
     const int64_t order = m->order;
     add_shares(m, m->desk, fenp_panel_sum_doubles(order), desk_of(m->columns, order));
     fenp_panel_take(order, m->desk, 1.0, m->gram, order);
-    for (int64_t j = 0; j < order; j++)
-        for (int64_t i = 0; i < j; i++) m->gram[j + i * order] = m->gram[i + j * order];
+    fenp_mirror_upper(order, m->gram, order);
 }
 
 void fenp_cross_close(fenp_cross *m)

@@ -3,7 +3,7 @@
  *     (Z'Z + c I) w = Z'S(y - ybar),   Z = S(X - 1 xbar'),   b = ybar - xbar'w
  *     u_i = 2 w_i (y_i - x_i'w - b)
  *
- * Method. dsyrk, then for power 2 (c = n lambda) one Cholesky factorisation of a p x p
+ * Method. X'X (base/syrk.h), then for power 2 (c = n lambda) one Cholesky factorisation of a p x p
  * matrix, for other powers its eigendecomposition Q D Q', which gives the curve (curve.h):
  * yt = Q'Z'Sy/sqrt(d). Every further sweep is a step of iterative refinement with
  * residuals from the rows.
@@ -13,7 +13,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/linalg.h"
+#include "base/syrk.h"
 #include "loss/traits.h"
 #include "solver/solver.h"
 
@@ -93,8 +95,11 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
         for (int64_t j = 0; j < p; j++)
             s->z[i * p + j] = root * (sample->x[i * p + j] - s->mean[j]);
     }
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (int)p, (int)n, 1.0, s->z, (int)p, 0.0,
-                s->factor, (int)p);
+    const fenp_syrk gram = {
+        .n = n, .p = p, .alpha = 1.0, .x = s->z, .ldx = p, .by_rows = 1, .c = s->factor, .ldc = p
+    };
+    if (fenp_syrk_run(&gram)) return fenp_no_memory(err, fenp_bytes(p, p, 8), "X'X");
+    fenp_mirror_upper(p, s->factor, p);
     if (problem->power == 2.0) return factorise(s, problem, task, err);
     const fen_status status =
         fenp_eigen(p, s->factor, p, s->d, fenp_arena_doubles(arena, fenp_eigen_work(p)), err);

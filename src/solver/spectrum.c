@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/linalg.h"
+#include "base/syrk.h"
 
 static int64_t dual_doubles_bytes(int64_t n, int64_t targets, int bias)
 {
@@ -118,8 +120,11 @@ static fen_status make_primal(fenp_arena *arena, const fenp_problem *problem, fe
     out->rest = fenp_arena_doubles(arena, targets);
     double *work = fenp_arena_doubles(arena, fenp_eigen_work(p));
     centre(problem, out->fold.s, z, out->y);
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)p, (int)n, 1.0, z, (int)n, 0.0,
-                out->rotation, (int)p);
+    const fenp_syrk gram = {
+        .n = n, .p = p, .alpha = 1.0, .x = z, .ldx = n, .c = out->rotation, .ldc = p
+    };
+    if (fenp_syrk_run(&gram)) return fenp_no_memory(err, fenp_bytes(p, p, 8), "X'X");
+    fenp_mirror_upper(p, out->rotation, p);
     const fen_status status = fenp_eigen(p, out->rotation, p, out->d, work, err);
     if (status != FEN_OK) return status;
     drop_rounding(out->d, p, n);
