@@ -166,7 +166,9 @@ static const char *score_kind(const fenp_path *h)
     return strcmp(h->o.select, "gcv") == 0 ? "gcv" : "loo";
 }
 
-json_t *fenp_count_above(const json_t *points, double tolerance)
+/* How many have a gap above the tolerance, by the solver's own account: above_tolerance, which
+ * stands before anything that users name, so that the text can be searched for it. */
+static json_t *count_above(const json_t *points, double tolerance)
 {
     json_int_t count = 0;
     for (size_t i = 0; i < json_array_size(points); i++) {
@@ -181,8 +183,8 @@ static json_t *head_json(const fenp_path *h, const json_t *points)
     const fen_kernel *kernel = h->kernel.table;
     return json_pack("{s:I, s:I, s:f, s:o, s:s, s:s, s:s, s:s, s:o, s:s?, s:s, s:o}", "n",
                      (json_int_t)h->sample->n, "d", (json_int_t)h->sample->p, "tolerance",
-                     h->o.tolerance, "above_tolerance", fenp_count_above(points, h->o.tolerance),
-                     "over", h->o.over, "loss", h->loss->name, "penalty", h->o.penalty, "kernel",
+                     h->o.tolerance, "above_tolerance", count_above(points, h->o.tolerance), "over",
+                     h->o.over, "loss", h->loss->name, "penalty", h->o.penalty, "kernel",
                      kernel->name, "gamma",
                      fenp_json_number(kernel->uses_gamma ? h->kernel.par.gamma : NAN), "score_kind",
                      score_kind(h), "solution", kernel->linear ? "weights" : "coefficients",

@@ -28,9 +28,6 @@ typedef struct fenp_step {
 int64_t    fenp_path_width(const fenp_path *path);
 json_t    *fenp_step_json(const fenp_path *path, int64_t target, int64_t setting,
                           const fenp_step *step);                 /* NULL: no memory   */
-/* How many have a gap above the tolerance, by the solver's own account: above_tolerance, which
- * stands before anything that users name, so that the text can be searched for it. */
-json_t    *fenp_count_above(const json_t *points, double tolerance);
 /* FEN_MEMORY with advice if the work area and the points do not fit. */
 fen_status fenp_path_fits(const fenp_path *path, const fenp_solver *solver, int64_t work,
                           fen_error *err);

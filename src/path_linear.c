@@ -25,7 +25,11 @@
 #include "solver/homotopy.h"
 #include "solver/target.h"
 
-enum { ENTRY_BYTES = 100 };      /* of a coefficient, as it is kept and as text       */
+enum { ENTRY_BYTES = 48 }; /* of a coefficient, while its list grows            */
+enum {
+    TEXTS = 3
+};                               /* that the last of all steps holds: points, whose room is
+                                    up to twice what they take, and all of them       */
 enum { LOOK_UP = 100000 };       /* of them between two looks at the memory           */
 enum { BREAKS_PER_ROW = 20 };    /* of the smaller side of the matrix, at most        */
 static const double SHARE = 0.1; /* of the tolerance, for the gap of every solution */
@@ -106,7 +110,7 @@ static fen_status add_point(trace *r, const fenp_figures *of, const double *beta
     }
     if (r->entries < LOOK_UP) return FEN_OK;
     r->entries = 0;
-    return fenp_memory_fits(&r->settled->o, (int64_t)LOOK_UP * ENTRY_BYTES,
+    return fenp_memory_fits(&r->settled->o, (int64_t)LOOK_UP * ENTRY_BYTES + TEXTS * r->terms.text,
                             "give fewer values with --lambda", err);
 }
 

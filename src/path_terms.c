@@ -6,6 +6,7 @@
 #include "path_terms.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "model/model.h"
 
 enum { QUIET = 8, FIRST_ROOM = 256 };
+enum { NUMBER_TEXT = 30 }; /* characters of a number, and what is around it */
 
 /* ---- names ------------------------------------------------------------------------------- */
 
@@ -22,7 +24,7 @@ enum { QUIET = 8, FIRST_ROOM = 256 };
 static json_t *label_of(fenp_terms *t, int64_t j)
 {
     int64_t low = 0, high = t->prep->inputs;
-    char name[1024], other[1024 + 32];
+    char name[1024], other[1024 + 64];
     if (t->label[j]) return t->label[j];
     while (high - low > 1) {
         const int64_t middle = (low + high) / 2;
@@ -32,9 +34,10 @@ static json_t *label_of(fenp_terms *t, int64_t j)
         fenp_input_feature_name(&t->prep->input[low], j - t->input[low], name, sizeof name);
     else
         snprintf(name, sizeof name, "row %lld", (long long)j + 1);
-    snprintf(other, sizeof other, "%s (feature %lld)", name, (long long)j + 1);
     json_t *label = fenp_json_string(name);
-    if (label && json_object_get(t->taken, json_string_value(label))) {
+    for (int again = 1; label && json_object_get(t->taken, json_string_value(label)); again++) {
+        snprintf(other, sizeof other, again > 1 ? "%s (feature %lld, %d)" : "%s (feature %lld)",
+                 name, (long long)j + 1, again);
         json_decref(label);
         label = fenp_json_string(other);
     }
@@ -114,7 +117,9 @@ int fenp_terms_add(fenp_terms *t, int64_t target, const fenp_figures *figures, c
     for (int64_t j = 0; j < t->p; j++) {
         while (j + QUIET < t->p && is_quiet(beta + j, in + j)) j += QUIET;
         const int now = beta[j] != 0.0, changed = compared && now != in[j];
-        if (now && (!name_of(t, j) || append(list, j, beta[j] * t->unit[j]))) return 1;
+        const json_t *name = now ? name_of(t, j) : NULL;
+        if (now && (!name || append(list, j, beta[j] * t->unit[j]))) return 1;
+        if (now) t->text += (int64_t)json_string_length(name) + NUMBER_TEXT;
         if (changed && fenp_terms_change(t, target, j, now)) return 1;
         in[j] = (char)now;
     }

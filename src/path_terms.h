@@ -48,6 +48,7 @@ typedef struct fenp_terms {
     int64_t *input;            /* inputs + 1: the first feature of each                */
     char *in, *seen;           /* targets x p: active at the last point; p: ever       */
     double *unit;              /* p: 1 / scales, of all features                       */
+    int64_t text;              /* bytes that all coefficients take when they are written */
 } fenp_terms;
 
 fen_status fenp_terms_open(const fenp_prep *prep, int linear, int64_t p, int64_t targets,

@@ -3,7 +3,7 @@
  * Method: eight columns at a time, so that y is read and written once for all of them. By hand
  *   because BLAS has it for one (daxpy, for which y comes and goes with every column: it takes twice
  *   as long) or for columns next to each other.
- * Special cases: fewer than eight are left: the first of them again, times 0.
+ * Special cases: fewer than eight are left: the first of them again, times 0; A is finite.
  * Accuracy: that of a sum of products, by pairs of columns. Cost: 2 n flops for a column. */
 #include "base/columns.h"
 

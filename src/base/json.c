@@ -238,9 +238,16 @@ static int write_items(fenp_json_item *write, const void *of, text *part, int64_
     return failed;
 }
 
-/* all, but for the bracket that closes it, then the parts. */
-static void join(text *all, const char *key, const text *part, int64_t count)
+/* all, but for the bracket that closes it, then the parts, which are released; in memory that is
+ * taken at once. */
+static void join(text *all, const char *key, text *part, int64_t count)
 {
+    size_t length = all->length + strlen(key) * 6 + 16;
+    for (int64_t i = 0; i < count; i++) length += part[i].length + 2;
+    char *longer = fenp_resize(all->at, (int64_t)length, 1);
+    all->failed |= !longer;
+    if (!longer) return;
+    all->at = longer, all->room = length;
     all->length--;
     append(all, ", ", 2);
     fenp_write_string(all, key);
@@ -248,6 +255,8 @@ static void join(text *all, const char *key, const text *part, int64_t count)
     for (int64_t i = 0; i < count; i++) {
         if (i > 0) append(all, ", ", 2);
         append(all, part[i].at, part[i].length);
+        free(part[i].at);
+        part[i].at = NULL;
     }
     append(all, "]}", 2);
 }

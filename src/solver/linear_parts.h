@@ -23,11 +23,11 @@ typedef struct fenp_pool {
     double *beta, *g;          /* ld: coefficients; slopes of the loss, -x_k'u            */
     int64_t sloped;            /* square loss: so many have g = H beta - a as beta is; 0: nobody
                                   knows                                                  */
-    double *earlier, *next;    /* ld each: g at the lambda before the last one, and what to expect
-                                  at the next                                            */
+    double *earlier;           /* 2 ld: g at the lambda before the last one, and what to expect at
+                                  the next                                               */
     int64_t recorded;          /* so many are in earlier; 0: none                        */
-    double lambda[2];          /* of earlier and g                                       */
-    int expecting;             /* next is for the problem at hand                        */
+    double lambda[2];          /* of earlier and g; 0: of no coefficients                */
+    int expecting;             /* it is for the problem at hand                          */
     int64_t groups;            /* of the pool's coefficients                             */
     int64_t *start, *group;    /* ld + 1: their members; ld: which of all groups          */
     double *l, *d;             /* ld: lambda a mix by group; lambda a (1 - mix) by

@@ -98,7 +98,7 @@ static fen_status make_room(fenp_linear_state *s, int64_t more, fen_error *err)
     if (!failed && has_columns(s)) failed = column < 0 || grow((void **)&p->z, column, 1);
     if (!failed && has_matrix(s)) failed = grow_matrix(p, ld);
     if (failed) return fenp_no_memory(err, fenp_bytes(2 * ld, ld, REAL), "the working set");
-    p->room = room, p->ld = ld, p->next = p->earlier + ld, p->recorded = 0;
+    p->room = room, p->ld = ld, p->recorded = 0;
     return FEN_OK;
 }
 

@@ -30,7 +30,7 @@ static fen_status by_pivots(fenp_linear_state *s, double tolerance, const fenp_t
     double *stiff = p->work + 7 * p->ld, *low = stiff + p->ld, *high = low + p->ld;
     fenp_qp q = { .n = k, .b = p->beta, .g = p->g, .d = p->d, .kink = p->l };
     fenp_pivot_room room = { p->factor, p->work, p->who, 1e-11,
-                             p->ld,     p->kept, 1,      p->expecting ? p->next : NULL };
+                             p->ld,     p->kept, 1,      p->expecting ? p->earlier + p->ld : NULL };
     q.stiff = stiff, q.low = low, q.high = high;
     for (int64_t i = 0; i < k; i++) {
         stiff[i] = p->h[i * p->ld + i] + p->d[i];
@@ -113,10 +113,11 @@ static void refresh(fenp_linear_state *s)
  * be in force; they are those of the lambda before from now on. */
 static int foresee(fenp_pool *p, int64_t k, double lambda)
 {
-    const int known = p->recorded == k && p->sloped == k && p->lambda[0] != p->lambda[1];
+    if (k == 0) return 0;
+    const int known = p->recorded == k && p->lambda[0] > 0.0 && p->lambda[0] != p->lambda[1];
+    double *next = p->earlier + p->ld;
     const double share = known ? (lambda - p->lambda[1]) / (p->lambda[1] - p->lambda[0]) : 0.0;
-    for (int64_t i = 0; i < k && known; i++)
-        p->next[i] = p->g[i] + share * (p->g[i] - p->earlier[i]);
+    for (int64_t i = 0; i < k && known; i++) next[i] = p->g[i] + share * (p->g[i] - p->earlier[i]);
     memcpy(p->earlier, p->g, (size_t)k * sizeof *p->g);
     p->recorded = k, p->lambda[0] = p->lambda[1], p->lambda[1] = lambda;
     return known;
@@ -195,6 +196,7 @@ fen_status fenp_linear_square(fenp_linear_state *s, double lambda, double goal,
         p->expecting = 0;
         refresh(s);
     }
+    p->expecting = 0;
     if (s->whole) return status;
     fenp_linear_scores(s);
     fenp_linear_dual(s);

@@ -215,7 +215,8 @@ static double bend(const face *f, int64_t r)
 static void follow_columns(face *f)
 {
     const fenp_qp *q = f->q;
-    for (int64_t i = 0; i < q->n; i++) q->g[i] += q->d[i] * f->moved[i];
+    for (int64_t i = 0; i < q->n; i++)
+        if (f->moved[i] != 0.0) q->g[i] += q->d[i] * f->moved[i];
     fenp_add_columns(q->n, q->n, f->k, f->ld, f->moved, q->g);
     for (int64_t r = 0; r < f->m; r++) f->h[r] = q->g[f->who[r]] + bend(f, r);
 }

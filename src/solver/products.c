@@ -1,15 +1,15 @@
 /* products.c -- see products.h
  *
- * Method: rows are shifted and widened some at a time, in a cache, and multiplied by dsyrk
- *   (base/syrk.h). c is the median of some rows, spread over all, or 0 where that is near; should a
- *   column's mean be far from it beside the column's deviation, all is done again with that mean.
+ * Method: rows are shifted and widened some at a time, in a cache, and multiplied (base/syrk.h). c
+ *   is the median of some rows, spread over all, or 0 where that is near; should a column's mean be
+ *   far from it beside the column's deviation, all is done again with that mean.
  * Special cases: a column that is constant has c to the last digit and z = 0, nor does the median
  *   follow the odd rows of one column: where they are all in one part, z = 0 in the others (of a
  *   mean rounding errors would be left, which a coefficient without a penalty takes for a column).
  *   Parts are summed, not subtracted from the whole, for the same reason.
  *   Unwritten rows that cannot be used are an error that names the first.
- * Accuracy: that of dsyrk on columns whose means are at most MOST_OFF deviations.
- * Cost: n p^2 flops, x is read once; memory for S, and what base/syrk.h takes of one part. */
+ * Accuracy: that of base/syrk.h on columns whose means are at most MOST_OFF deviations.
+ * Cost: n p^2 flops, x is read once; memory for S, and what base/syrk.h takes. */
 #include "solver/products.h"
 
 #include <math.h>
