@@ -10,7 +10,6 @@
 #include "data/prepare_parts.h"
 
 static const double LARGEST_TARGET = 1e140; /* sums of squares stay in range */
-enum { AHEAD = 24 };                        /* rows that are fetched            */
 
 /* ---- usable rows -------------------------------------------------------------------- */
 static fen_status check_target(const fenp_prep *prep, const fen_table *table, int64_t column,
@@ -105,15 +104,6 @@ fen_status fenp_enough_rows(const fenp_prep *prep, const char *title, const fenp
                      prep->targets > 1 ? " or another" : "", (long long)counts->dropped_weightless);
 }
 
-/* Rows are far from each other: those of dense tables come one by one from memory if nobody asks for
- * them ahead. */
-static void fetch_target(const fenp_binding *b, int64_t row)
-{
-    const fen_table *table = b->table;
-    if (table->cells && row < table->rows)
-        __builtin_prefetch(&table->cells[row * table->cols + b->target[0]]);
-}
-
 /* Fills pick, y and w with the usable rows; y has room for all rows of every target. */
 static fen_status collect(const fenp_prep *prep, const fenp_binding *b, const fenp_codes *codes,
                           fenp_sample *s, int64_t *pick, double *y, fen_error *err)
@@ -123,7 +113,6 @@ static fen_status collect(const fenp_prep *prep, const fenp_binding *b, const fe
     for (int64_t i = 0; i < b->table->rows; i++) {
         int usable = 0;
         double weight;
-        fetch_target(b, i + AHEAD);
         fen_status status = read_targets(prep, b, codes, i, y + s->n * prep->targets, &usable, err);
         if (status == FEN_OK) status = read_weight(prep, b, i, &weight, err);
         if (status != FEN_OK) return status;
