@@ -18,6 +18,7 @@
 #include "data/table.h"
 
 enum { ENDING_COUNTS = 40, NAMES_MAX = 16 };
+static const double MARGIN = 1.02, ROWS_MOST = 1e15; /* of the rows to be expected */
 
 struct fen_stream {
     fen_bytes *in;
@@ -148,6 +149,14 @@ static fen_status gather(fen_table **table, fen_table *block, const fen_options 
     return status;
 }
 
+/* Room for the rows that are to be expected after this part of the file, if they are many. */
+static void reserve(fen_table *table, double fraction)
+{
+    const double rows = MARGIN * (double)table->rows / fraction;
+    if (fraction > 0.0 && fraction < 1.0 && rows < ROWS_MOST)
+        fenp_table_reserve(table, (int64_t)rows);
+}
+
 fen_status fen_table_read(const char *path, const fen_options *o, const fen_host *host,
                           fen_table **out, fen_error *err)
 {
@@ -157,8 +166,10 @@ fen_status fen_table_read(const char *path, const fen_options *o, const fen_host
     fenp_task whole = fenp_task_start(host, 0.0), task = fenp_task_part(&whole, "reading", 0, 1);
     fen_table *table = NULL, *block = NULL;
     do {
+        const int first = !table;
         status = fen_stream_next(stream, &block, err);
         if (status == FEN_OK && block) status = gather(&table, block, o, err);
+        if (status == FEN_OK && block && first) reserve(table, fen_stream_fraction(stream));
         if (status == FEN_OK) status = fenp_task_at(&task, fen_stream_fraction(stream), err);
     } while (status == FEN_OK && block);
     if (status == FEN_OK && !table)

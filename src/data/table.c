@@ -270,6 +270,18 @@ static fen_status make_room(fen_table *table, int64_t rows, int64_t entries, fen
     return FEN_OK;
 }
 
+/* In large pages, and no row is moved again; where there is no memory for that the room grows as it
+ * did. */
+void fenp_table_reserve(fen_table *table, int64_t rows)
+{
+    const int64_t bytes = table->cells ? fenp_bytes(rows, table->cols, sizeof(double)) : -1;
+    double *cells = bytes < 0 || rows <= table->rows ? NULL : fenp_new_large(bytes, 1);
+    if (!cells) return;
+    memcpy(cells, table->cells, (size_t)(table->rows * table->cols) * sizeof *cells);
+    free(table->cells);
+    table->cells = cells, table->row_room = rows;
+}
+
 static fen_status append_dense(fen_table *table, const fen_table *block, fen_error *err)
 {
     int64_t cols = table->cols;

@@ -31,6 +31,8 @@ fen_table *fenp_table_new(const char *origin);
 /* Appends the rows of block (same columns; text codes are translated; sparse blocks
  * may widen the table). */
 fen_status fenp_table_append(fen_table *table, const fen_table *block, fen_error *err);
+/* Dense ones get room for so many rows, if there is memory for it. */
+void       fenp_table_reserve(fen_table *table, int64_t rows);
 /* Gives a sparse table the further columns (found by name) of a wider one; the label stays last. */
 fen_status fenp_table_widen(fen_table *table, const fen_table *like, fen_error *err);
 /* count rows from row first on; borrows everything, so it is not freed. */
