@@ -15,8 +15,6 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/registry.h"
-#include "data/prepare_parts.h"
 #include "loss/traits.h"
 #include "penalty/traits.h"
 #include "path.h"
@@ -25,11 +23,8 @@
 #include "solver/homotopy.h"
 #include "solver/target.h"
 
-enum { ENTRY_BYTES = 48 }; /* of a coefficient, while its list grows            */
-enum {
-    TEXTS = 3
-};                               /* that the last of all steps holds: points, whose room is
-                                    up to twice what they take, and all of them       */
+enum { ENTRY_BYTES = 48 };       /* of a coefficient, while its list grows            */
+enum { TEXTS = 3 };              /* in the end: points, in up to twice their room, and all */
 enum { LOOK_UP = 100000 };       /* of them between two looks at the memory           */
 enum { BREAKS_PER_ROW = 20 };    /* of the smaller side of the matrix, at most        */
 static const double SHARE = 0.1; /* of the tolerance, for the gap of every solution */

@@ -140,11 +140,11 @@ fen_status fenp_tridiagonal_eigen(int64_t n, double *d, double *e, double *z, do
 }
 
 /* By squares that stay in a cache. */
-void fenp_mirror_upper(int64_t n, double *a, int64_t ld)
+void fenp_mirror_upper(int64_t from, int64_t n, double *a, int64_t ld)
 {
     enum { SIDE = 32 };
-    for (int64_t j0 = 0; j0 < n; j0 += SIDE)
-        for (int64_t i0 = 0; i0 <= j0; i0 += SIDE)
+    for (int64_t j0 = from; j0 < n; j0 += SIDE)
+        for (int64_t i0 = 0; i0 < j0 + SIDE; i0 += SIDE)
             for (int64_t j = j0; j < n && j < j0 + SIDE; j++)
                 for (int64_t i = i0; i < j && i < i0 + SIDE; i++) a[j + i * ld] = a[i + j * ld];
 }

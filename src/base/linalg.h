@@ -15,8 +15,8 @@ fen_status fenp_cholesky(int64_t n, double *a, int64_t ld, int64_t *rank,
 /* B (n x k, ld n) <- (L L')^-1 B */
 fen_status fenp_cholesky_solve(int64_t n, const double *l, int64_t ld, double *b, int64_t k,
                                fen_error *err);
-/* The lower triangle of A <- the upper one. */
-void       fenp_mirror_upper(int64_t n, double *a, int64_t ld);
+/* The lower triangle of A <- the upper one, as far as its columns from .. n - 1 tell of it. */
+void       fenp_mirror_upper(int64_t from, int64_t n, double *a, int64_t ld);
 /* L <- L^-1, in place; n^3/3 flops */
 fen_status fenp_triangular_inverse(int64_t n, double *l, int64_t ld, fen_error *err);
 /* Lower triangle of A -> eigenvalues d ascending, eigenvectors in the columns of A.

@@ -19,7 +19,9 @@
  * Accuracy: one operation after the other for every sum of 256 products. The errors of Winograd's
  *   form go by |x|^2 + |z|^2, norms over the rows, where those of a sum of products go by |x|'|z|:
  *   small beside the columns, if not beside a product of columns that are large in other rows.
- *   Blocks whose columns differ by more than UNLIKE in size are multiplied as usual.
+ *   Blocks whose columns differ by more than UNLIKE in size are multiplied as usual; so are
+ *   columns that hardly change by each other, a column of ones among them, as their errors would
+ *   add up and whoever takes the mean off would take them for a column.
  * Cost: rows p^2 flops, and 2 % more on the diagonal. */
 #include "base/panel.h"
 
@@ -28,9 +30,10 @@
 
 enum { WIDE = FENP_PANEL_WIDE, ROWS = FENP_PANEL_ROWS, PANEL = WIDE * ROWS, VECTORS = 3 };
 enum { BLOCK = VECTORS * WIDE * WIDE }; /* numbers                                           */
-enum { OWN = 2 * WIDE + 2 };            /* numbers of own                                    */
+enum { OWN = 2 * WIDE + 3 };            /* numbers of own                                    */
 enum { ENOUGH = 3 * VECTORS * WIDE };   /* columns: fewer are mostly diagonal                */
 static const double UNLIKE = 4.0;       /* times as large, of the columns that differ from 0 */
+static const double FLAT = 1e-6;        /* sum of (a - b)^2 over that of squares             */
 
 /* Panels, for which blocks are whole. */
 static int64_t panels_of(int64_t p)
@@ -122,9 +125,9 @@ INLINE vector plus_times(vector sum, vector x, const double *b) { return sum + x
 /* ---- rows --------------------------------------------------------------------------------- */
 
 /* What the pairs of rows of a panel make by themselves, for each column: sums of a b and of squares;
- * of which the least and the largest, zeros apart. */
+ * of which the least and the largest, zeros apart; flat: some column hardly changes. */
 typedef struct own {
-    double products[WIDE], squares[WIDE], least, most;
+    double products[WIDE], squares[WIDE], least, most, flat;
 } own;
 
 /* The first width numbers, and zeros. */
@@ -153,9 +156,10 @@ WITH_VECTORS static void put_panel(const double *x, int64_t ldx, int64_t width, 
     }
     memcpy(of->products, &products, sizeof products);
     memcpy(of->squares, &squares, sizeof squares);
-    of->least = INFINITY, of->most = 0.0;
+    of->least = INFINITY, of->most = of->flat = 0.0;
     for (int k = 0; k < WIDE; k++) {
         if (squares[k] > 0.0 && squares[k] < of->least) of->least = squares[k];
+        if (squares[k] > 0.0 && squares[k] - 2.0 * products[k] < FLAT * squares[k]) of->flat = 1.0;
         if (squares[k] > of->most) of->most = squares[k];
     }
 }
@@ -272,12 +276,15 @@ static block_maker *const SHORT[VECTORS] = { short_one, short_two, short_three }
 
 /* ---- the triangle ------------------------------------------------------------------------- */
 
-/* Are the columns of VECTORS panels and of one more alike in size? */
-static int alike(const own *a, const own *b)
+/* Are the columns of VECTORS panels and of one more alike in size, and not flat on both sides? */
+static int is_short(const own *a, const own *b)
 {
-    double least = b->least, most = b->most;
-    for (int v = 0; v < VECTORS; v++) least = fmin(least, a[v].least), most = fmax(most, a[v].most);
-    return most < INFINITY && most <= UNLIKE * UNLIKE * least;
+    double least = b->least, most = b->most, flat = 0.0;
+    for (int v = 0; v < VECTORS; v++) {
+        least = fmin(least, a[v].least), most = fmax(most, a[v].most);
+        flat = fmax(flat, a[v].flat * b->flat);
+    }
+    return flat == 0.0 && most < INFINITY && most <= UNLIKE * UNLIKE * least;
 }
 
 void fenp_panel_multiply(int64_t p, int64_t rows, const double *panels, int fresh, double *sums)
@@ -286,7 +293,7 @@ void fenp_panel_multiply(int64_t p, int64_t rows, const double *panels, int fres
     const own *of = (const own *)(panels + count * PANEL);
     for (int64_t i = 0; i < count; i += VECTORS)
         for (int64_t j = i; j < count; j++, sums += BLOCK) {
-            block_maker *const *make = alike(of + i, of + j) ? SHORT : USUAL;
+            block_maker *const *make = is_short(of + i, of + j) ? SHORT : USUAL;
             make[j - i < VECTORS ? j - i : VECTORS - 1](pairs, panels + i * PANEL, of + i,
                                                         panels + j * PANEL, of + j, fresh, sums);
         }

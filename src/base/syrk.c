@@ -192,10 +192,9 @@ static int run_panels(const fenp_syrk *s, int64_t parts, double *room)
 {
     const int64_t size = fenp_panel_sum_doubles(s->p);
     double *all = aligned(room);
+    const int desks = desks_for(parts);
     int failed = 0;
-#pragma omp parallel for ordered schedule(static, 1) num_threads(desks_for(parts)) \
-    reduction(|                                                                    \
-              : failed)
+#pragma omp parallel for ordered schedule(static, 1) num_threads(desks) reduction(| : failed)
     for (int64_t k = 0; k < parts; k++) {
         double *restrict desk = all + size + omp_get_thread_num() * desk_of(s->p);
         failed |= sum_panels(s, k * s->n / parts, (k + 1) * s->n / parts, desk);

@@ -155,7 +155,7 @@ static void take_sums(fenp_cross *m)
     const int64_t order = m->order;
     add_shares(m, m->desk, fenp_panel_sum_doubles(order), desk_of(m->columns, order));
     fenp_panel_take(order, m->desk, 1.0, m->gram, order);
-    fenp_mirror_upper(order, m->gram, order);
+    fenp_mirror_upper(0, order, m->gram, order);
 }
 
 void fenp_cross_close(fenp_cross *m)

@@ -29,7 +29,7 @@
 #include "base/error.h"
 #include "base/syrk.h"
 
-enum { TILE = 32, SOME = 1024, WIDE = 8 };
+enum { SOME = 1024, WIDE = 8 };
 static const double RIDGE_MOST = 1e-4, RIDGE_LEAST = 1e-8; /* over the square of a column */
 static const double MASS_LEAST = 1e-4;                     /* over that of all rows bent  */
 static const double FADED = 1e-3;                          /* diagonal over its peak      */
@@ -181,16 +181,6 @@ static fen_status add_rows(fenp_linear_state *s, int64_t t, int64_t count, doubl
     return FEN_OK;
 }
 
-/* The lower triangle, as far as the columns from old on tell of it. */
-static void mirror(fenp_pool *p, int64_t old, int64_t side)
-{
-    for (int64_t from = 0; from < side; from += TILE)
-        for (int64_t to = from > old ? from : old; to < side; to += TILE)
-            for (int64_t i = from; i < from + TILE && i < side; i++)
-                for (int64_t j = to > i ? to : i + 1; j < to + TILE && j < side; j++)
-                    p->h[i * p->ld + j] = p->h[j * p->ld + i];
-}
-
 /* ---- rows change ----------------------------------------------------------------------------- */
 
 /* What changes in the curvatures and slants of copy t, times the columns. */
@@ -305,7 +295,7 @@ fen_status fenp_bent_follow(fenp_linear_state *s, fen_error *err)
         if (before || b->exact) p->shaped = 0; /* old curvatures of another kind still serve */
     } else {
         for (int64_t t = 0; t < s->q.x->copies && status == FEN_OK; t++) status = change(s, t, err);
-        mirror(p, 0, p->shaped * s->q.x->copies);
+        fenp_mirror_upper(0, p->shaped * s->q.x->copies, p->h, p->ld);
         if (status != FEN_OK || has_faded(s)) p->shaped = 0;
     }
     if (b->exact) take_rows(s);
@@ -431,7 +421,7 @@ fen_status fenp_bent_join(fenp_linear_state *s, fen_error *err)
     }
     if (old < p->size) {
         p->shaped = p->size;
-        mirror(p, old * copies, p->size * copies);
+        fenp_mirror_upper(old * copies, p->size * copies, p->h, p->ld);
         for (int64_t k = old * copies; k < p->size * copies; k++) b->peak[k] = p->h[k * p->ld + k];
     }
     set_ridge(s);

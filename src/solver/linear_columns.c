@@ -35,8 +35,8 @@ static void take_sums(fenp_linear_state *s, const double *centre)
     const double *ones = s->sum + p * side, *labels = s->sum + label * side, all = ones[p];
     const double twice = all > 0.0 ? 2.0 * s->weight_sum / all : 0.0;
     const double shift = s->base[0] - centre[label];
-    const double lost = 32.0 * DBL_EPSILON * sqrt((double)s->q.x->n); /* see test_syrk.c */
-    double *delta = s->work;                                          /* p <= n */
+    const double lost = 8.0 * DBL_EPSILON * sqrt((double)s->q.x->n);
+    double *delta = s->work; /* p <= n */
     for (int64_t j = 0; j < p; j++) {
         delta[j] = s->q.bias && all > 0.0 ? ones[j] / all : 0.0;
         s->middle[j] = s->q.bias ? centre[j] + delta[j] : 0.0;

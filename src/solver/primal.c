@@ -99,7 +99,7 @@ static fen_status begin(fenp_arena *arena, const fenp_problem *problem, void **o
         .n = n, .p = p, .alpha = 1.0, .x = s->z, .ldx = p, .by_rows = 1, .c = s->factor, .ldc = p
     };
     if (fenp_syrk_run(&gram)) return fenp_no_memory(err, fenp_bytes(p, p, 8), "X'X");
-    fenp_mirror_upper(p, s->factor, p);
+    fenp_mirror_upper(0, p, s->factor, p);
     if (problem->power == 2.0) return factorise(s, problem, task, err);
     const fen_status status =
         fenp_eigen(p, s->factor, p, s->d, fenp_arena_doubles(arena, fenp_eigen_work(p)), err);

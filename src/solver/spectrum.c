@@ -124,7 +124,7 @@ static fen_status make_primal(fenp_arena *arena, const fenp_problem *problem, fe
         .n = n, .p = p, .alpha = 1.0, .x = z, .ldx = n, .c = out->rotation, .ldc = p
     };
     if (fenp_syrk_run(&gram)) return fenp_no_memory(err, fenp_bytes(p, p, 8), "X'X");
-    fenp_mirror_upper(p, out->rotation, p);
+    fenp_mirror_upper(0, p, out->rotation, p);
     const fen_status status = fenp_eigen(p, out->rotation, p, out->d, work, err);
     if (status != FEN_OK) return status;
     drop_rounding(out->d, p, n);
