@@ -20,12 +20,11 @@ enum { NUMBER_TEXT = 30 }; /* characters of a number, and what is around it */
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* In UTF-8, made once, and no other has it; NULL: no memory. */
-static json_t *label_of(fenp_terms *t, int64_t j)
+/* In UTF-8, and no other has it; NULL: no memory. */
+static json_t *new_label(const fenp_terms *t, int64_t j)
 {
     int64_t low = 0, high = t->prep->inputs;
     char name[1024], other[1024 + 64];
-    if (t->label[j]) return t->label[j];
     while (high - low > 1) {
         const int64_t middle = (low + high) / 2;
         *(t->input[middle] <= j ? &low : &high) = middle;
@@ -45,20 +44,18 @@ static json_t *label_of(fenp_terms *t, int64_t j)
         json_decref(label);
         label = NULL;
     }
-    t->label[j] = label;
     return label;
 }
 
-/* It is among those that were ever active now. */
-static json_t *name_of(fenp_terms *t, int64_t j)
+/* It is among those that were ever active now; nonzero: no memory. */
+static int name(fenp_terms *t, int64_t j)
 {
-    json_t *label = label_of(t, j);
-    if (!label || t->seen[j]) return label;
-    t->seen[j] = 1;
-    return json_array_append(t->names, label) |
-                   json_array_append_new(t->scales, fenp_json_number(1.0 / t->unit[j]))
-               ? NULL
-               : label;
+    if (t->width[j] > 0) return 0;
+    t->label[j] = new_label(t, j);
+    if (!t->label[j]) return 1;
+    t->width[j] = (int64_t)json_string_length(t->label[j]) + NUMBER_TEXT;
+    return json_array_append(t->names, t->label[j]) |
+           json_array_append_new(t->scales, fenp_json_number(1.0 / t->unit[j]));
 }
 
 /* ---- points ------------------------------------------------------------------------------ */
@@ -117,9 +114,8 @@ int fenp_terms_add(fenp_terms *t, int64_t target, const fenp_figures *figures, c
     for (int64_t j = 0; j < t->p; j++) {
         while (j + QUIET < t->p && is_quiet(beta + j, in + j)) j += QUIET;
         const int now = beta[j] != 0.0, changed = compared && now != in[j];
-        const json_t *name = now ? name_of(t, j) : NULL;
-        if (now && (!name || append(list, j, beta[j] * t->unit[j]))) return 1;
-        if (now) t->text += (int64_t)json_string_length(name) + NUMBER_TEXT;
+        if (now && (name(t, j) || append(list, j, beta[j] * t->unit[j]))) return 1;
+        if (now) t->text += t->width[j];
         if (changed && fenp_terms_change(t, target, j, now)) return 1;
         in[j] = (char)now;
     }
@@ -128,7 +124,7 @@ int fenp_terms_add(fenp_terms *t, int64_t target, const fenp_figures *figures, c
 
 int fenp_terms_change(fenp_terms *t, int64_t target, int64_t j, int enters)
 {
-    return !name_of(t, j) || append(&t->steps[target].change, j, enters ? 1.0 : -1.0);
+    return name(t, j) || append(&t->steps[target].change, j, enters ? 1.0 : -1.0);
 }
 
 int64_t fenp_terms_points(const fenp_terms *t)
@@ -230,12 +226,12 @@ fen_status fenp_terms_open(const fenp_prep *prep, int linear, int64_t p, int64_t
     out->label = fenp_new_zeroed(p, sizeof *out->label);
     out->names = json_array(), out->scales = json_array(), out->taken = json_object();
     out->input = fenp_new(prep->inputs + 1, sizeof *out->input);
-    out->in = fenp_new_zeroed(targets + 1, p);
+    out->in = fenp_new_zeroed(targets, p);
+    out->width = fenp_new_zeroed(p, sizeof *out->width);
     out->unit = fenp_new(p, sizeof *out->unit);
     if (!out->steps || !out->label || !out->names || !out->scales || !out->taken || !out->input ||
-        !out->in || !out->unit)
+        !out->in || !out->width || !out->unit)
         return fenp_no_memory(err, fenp_bytes(p, 32, 1), "the path");
-    out->seen = out->in + targets * p;
     for (int64_t j = 0; j < p; j++) out->unit[j] = 1.0;
     if (linear) fenp_to_units_of_file(prep, out->unit);
     count_features(out);
@@ -261,4 +257,5 @@ void fenp_terms_close(fenp_terms *t)
     for (int64_t j = 0; t->label && j < t->p; j++) json_decref(t->label[j]);
     json_decref(t->names), json_decref(t->scales), json_decref(t->taken);
     free(t->steps), free(t->label), free(t->input), free(t->in), free(t->unit);
+    free(t->width);
 }

@@ -43,10 +43,11 @@ typedef struct fenp_terms {
     fenp_steps *steps;         /* targets                                              */
     json_t *names;             /* of those that were ever active, in their order       */
     json_t *scales;            /* of them: coefficient of the scaled feature over that of the column */
-    json_t **label;            /* p: names, those that were asked for                  */
+    json_t **label;            /* p: names of these                                    */
+    int64_t *width;            /* p: characters of such a name and its coefficient; 0: none yet */
     json_t *taken;             /* the same as keys: a column may be called as a level of another */
     int64_t *input;            /* inputs + 1: the first feature of each                */
-    char *in, *seen;           /* targets x p: active at the last point; p: ever       */
+    char *in;                  /* targets x p: active at the last point                */
     double *unit;              /* p: 1 / scales, of all features                       */
     int64_t text;              /* bytes that all coefficients take when they are written */
 } fenp_terms;

@@ -47,36 +47,13 @@ static fen_status run_fold(fenp_lambda_search *s, int64_t fold, const fenp_task 
     return status;
 }
 
-/* Folds side by side, one thread each. Thread 0 speaks with the caller; all of them hear whether
- * it was told to stop, or another one failed. */
-typedef struct wave {
-    const fenp_task *task;
-    _Atomic int stopped;
-} wave;
-
-static int hear(void *user, const char *stage, double fraction)
+/* The caller hears from thread 0. */
+static fen_status run_in_team(fenp_lambda_search *s, fenp_team *team, int64_t fold, fen_error *err)
 {
-    const wave *w = user;
-    (void)stage, (void)fraction;
-    return w->stopped;
-}
-
-static int speak(void *user, const char *stage, double fraction)
-{
-    const wave *w = user;
-    const fen_host *host = w->task->host;
-    if (w->stopped) return 1;
-    return host && host->progress ? host->progress(host->user, stage, fraction) : 0;
-}
-
-static fen_status run_in_wave(fenp_lambda_search *s, wave *w, int64_t fold, int speaks,
-                              fen_error *err)
-{
-    const fen_host host = { speaks ? speak : hear, w };
-    fenp_task task = *w->task;
-    task.host = &host;
+    fen_host host;
+    const fenp_task task = fenp_team_task(team, omp_get_thread_num() == 0, &host);
     const fen_status status = run_fold(s, fold, &task, err);
-    if (status != FEN_OK) w->stopped = 1;
+    if (status != FEN_OK) team->stopped = 1;
     return status;
 }
 
@@ -99,11 +76,10 @@ static fen_status run_wave(fenp_lambda_search *s, int64_t first, int count, cons
 {
     fen_status each[TEAM_MOST];
     fen_error errors[TEAM_MOST];
-    wave w = { .task = task };
+    fenp_team team = { .task = task };
     int failed = -1;
 #pragma omp parallel for schedule(static, 1) num_threads(count)
-    for (int f = 0; f < count; f++)
-        each[f] = run_in_wave(s, &w, first + f, omp_get_thread_num() == 0, &errors[f]);
+    for (int f = 0; f < count; f++) each[f] = run_in_team(s, &team, first + f, &errors[f]);
     for (int f = 0; f < count; f++) {
         s->done += each[f] == FEN_OK;
         if (each[f] != FEN_OK && (failed < 0 || each[failed] == FEN_STOPPED)) failed = f;

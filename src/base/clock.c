@@ -58,6 +58,29 @@ void fenp_share_open(fenp_share *share, const fen_host *host, double from, doubl
     *share = (fenp_share){ { share_progress, share }, host, from, to };
 }
 
+static int hear(void *user, const char *stage, double fraction)
+{
+    const fenp_team *t = user;
+    (void)stage, (void)fraction;
+    return t->stopped;
+}
+
+static int speak(void *user, const char *stage, double fraction)
+{
+    const fenp_team *t = user;
+    const fen_host *host = t->task ? t->task->host : NULL;
+    if (t->stopped) return 1;
+    return host && host->progress ? host->progress(host->user, stage, fraction) : 0;
+}
+
+fenp_task fenp_team_task(fenp_team *team, int speaks, fen_host *host)
+{
+    fenp_task own = team->task ? *team->task : fenp_task_part(NULL, "", 0.0, 1.0);
+    *host = (fen_host){ speaks ? speak : hear, team };
+    own.host = host;
+    return own;
+}
+
 /* --- memory ------------------------------------------------------------------- */
 
 /* The beginning of a small file as text; "" if it cannot be read. */

@@ -25,6 +25,14 @@ typedef struct fenp_share {
     double from, to;
 } fenp_share;
 void fenp_share_open(fenp_share *share, const fen_host *host, double from, double to);
+/* Threads that work at a task side by side. One speaks with the host; all of them hear when it is
+ * told to stop, or when one of them failed and set stopped. */
+typedef struct fenp_team {
+    const fenp_task *task;         /* may be NULL */
+    _Atomic int stopped;
+} fenp_team;
+/* The task as one of them has it. host: room for its own, which lives as long. */
+fenp_task fenp_team_task(fenp_team *team, int speaks, fen_host *host);
 /* Bytes of memory this process may still take (MemAvailable, cgroup limit), and has now. */
 int64_t fenp_memory_available(void);
 int64_t fenp_memory_resident(void);

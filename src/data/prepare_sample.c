@@ -104,6 +104,15 @@ fen_status fenp_enough_rows(const fenp_prep *prep, const char *title, const fenp
                      prep->targets > 1 ? " or another" : "", (long long)counts->dropped_weightless);
 }
 
+/* Cells of one column are so far apart that every one would be waited for. */
+static void fetch_ahead(const fenp_binding *b, int64_t row)
+{
+    enum { AHEAD = 16 };
+    const fen_table *t = b->table;
+    if (t->cells && row + AHEAD < t->rows && b->target[0] >= 0)
+        __builtin_prefetch(t->cells + (row + AHEAD) * t->cols + b->target[0]);
+}
+
 /* Fills pick, y and w with the usable rows; y has room for all rows of every target. */
 static fen_status collect(const fenp_prep *prep, const fenp_binding *b, const fenp_codes *codes,
                           fenp_sample *s, int64_t *pick, double *y, fen_error *err)
@@ -113,6 +122,7 @@ static fen_status collect(const fenp_prep *prep, const fenp_binding *b, const fe
     for (int64_t i = 0; i < b->table->rows; i++) {
         int usable = 0;
         double weight;
+        fetch_ahead(b, i);
         fen_status status = read_targets(prep, b, codes, i, y + s->n * prep->targets, &usable, err);
         if (status == FEN_OK) status = read_weight(prep, b, i, &weight, err);
         if (status != FEN_OK) return status;

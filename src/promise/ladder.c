@@ -39,33 +39,6 @@ fen_status fenp_ladder_top(const fenp_linear *problems, int64_t count, double *m
     return status;
 }
 
-fen_status fenp_ladder_descend(const fenp_linear *problem, fenp_linear_state *begun,
-                               const double *lambdas, int64_t count, double gap, fenp_at_rung visit,
-                               void *user, const fenp_task *task, fen_error *err)
-{
-    const int64_t copies = problem->x->copies;
-    fenp_linear_state *state = begun;
-    fenp_linear_point at = { .beta = fenp_new_zeroed(problem->x->p, copies * 8),
-                             .b = fenp_new_zeroed(copies, sizeof *at.b) };
-    fen_status status = at.beta && at.b ? FEN_OK : fenp_no_memory(err, 0, "the path");
-    if (status == FEN_OK && !state) status = fenp_linear_begin(problem, &state, task, err);
-    for (int64_t k = 0; k < count && status == FEN_OK; k++) {
-        const fenp_task part =
-            fenp_task_part(task, task ? task->stage : "", (double)k / (double)count,
-                           (double)(k + 1) / (double)count);
-        at.lambda = lambdas[k];
-        status = fenp_linear_solve(state, gap, &at, &part, err);
-        if (status == FEN_OK) status = visit(user, k, &at, err);
-        if (status == FEN_OK) status = fenp_task_at(&part, 1.0, err);
-    }
-    fenp_linear_end(state);
-    free(at.beta);
-    free(at.b);
-    return status;
-}
-
-/* ---- folds ------------------------------------------------------------------------------ */
-
 enum { WAIT_MOST = 50, ROWS_PER_WAITING = 8 };
 
 typedef struct held {

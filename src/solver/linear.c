@@ -48,16 +48,21 @@ static fen_status pick_engine(fenp_linear_state *s, fen_error *err)
     return FEN_OK;
 }
 
+/* From base on. */
+static int64_t bytes_of_base(const fenp_linear_state *s)
+{
+    return fenp_bytes(5 * s->rows + 3 * s->coefs + 4 * s->q.groups->count + 2 * s->q.x->copies, 1,
+                      sizeof(double));
+}
+
 static fen_status allocate(fenp_linear_state *s, fen_error *err)
 {
     const int64_t rows = s->rows, coefs = s->coefs, groups = s->q.groups->count;
     const int64_t copies = s->q.x->copies;
-    const int64_t doubles = 5 * rows + 3 * coefs + 4 * groups + 2 * copies;
-    double *at = fenp_new_zeroed(fenp_bytes(doubles, 1, sizeof(double)), 1);
+    double *at = fenp_new_zeroed(bytes_of_base(s), 1);
     s->list = fenp_new(coefs + groups, sizeof *s->list);
     s->base = at;
-    if (!at || !s->list)
-        return fenp_no_memory(err, fenp_bytes(doubles, 1, sizeof(double)), "the linear model");
+    if (!at || !s->list) return fenp_no_memory(err, bytes_of_base(s), "the linear model");
     s->b = at + copies, s->y = s->b + copies, s->t = s->y + rows, s->u = s->t + rows;
     s->work = s->u + rows, s->ref = s->work + rows, s->beta = s->ref + rows;
     s->product = s->beta + coefs, s->at_ref = s->product + coefs, s->length = s->at_ref + groups;
@@ -71,21 +76,24 @@ static fen_status allocate(fenp_linear_state *s, fen_error *err)
 static void shift_labels(fenp_linear_state *s)
 {
     const int64_t n = s->q.x->n;
-    s->alike = 1;
+    s->weight_most = 0.0, s->alike = 1;
     for (int64_t i = 0; i < s->rows; i++) {
-        s->alike = s->alike && s->q.w[i] == s->q.w[0];
-        s->weight_most = fmax(s->weight_most, s->q.w[i]);
+        s->alike &= s->q.w[i] == s->q.w[0];
+        if (s->q.w[i] > s->weight_most) s->weight_most = s->q.w[i];
     }
     for (int64_t t = 0; t < s->q.x->copies; t++) {
         const double *y = s->q.y + t * n, *w = s->q.w + t * n;
         long double sum = 0.0L, weight = 0.0L;
+        double variation = 0.0;
         for (int64_t i = 0; i < n; i++) sum += (long double)w[i] * y[i], weight += w[i];
         if (t == 0) s->weight_sum = (double)weight;
         if (s->q.bias && s->q.loss->residual && weight > 0.0L) s->base[t] = (double)(sum / weight);
+#pragma omp simd reduction(+ : variation)
         for (int64_t i = 0; i < n; i++) {
-            s->y[t * n + i] = y[i] - s->base[t];
-            s->variation += w[i] * s->y[t * n + i] * s->y[t * n + i];
+            const double left = y[i] - s->base[t];
+            s->y[t * n + i] = left, variation += w[i] * left * left;
         }
+        s->variation += variation;
         fenp_target given = fenp_linear_target(s, t);
         given.y = y;
         s->digits += fenp_target_digits(&given);
@@ -356,6 +364,22 @@ fen_status fenp_linear_solve(fenp_linear_state *s, double gap, fenp_linear_point
     return status;
 }
 
+/* Of this kind nothing is kept in rows_of, bent and trail. */
+fenp_linear_state *fenp_linear_twin(const fenp_linear_state *of)
+{
+    if (!of->whole || !of->square || of->q.groups->start || of->q.x->copies > 1) return NULL;
+    fenp_linear_state *s = fenp_new(1, sizeof *s);
+    if (!s) return NULL;
+    *s = *of;
+    s->base = NULL, s->list = NULL, s->cross = NULL, s->pool = (fenp_pool){ 0 };
+    if (allocate(s, NULL) == FEN_OK && fenp_pool_twin(of, s, NULL) == FEN_OK) {
+        memcpy(s->base, of->base, (size_t)bytes_of_base(s));
+        return s;
+    }
+    fenp_linear_end(s);
+    return NULL;
+}
+
 void fenp_linear_end(fenp_linear_state *s)
 {
     if (!s) return;
@@ -373,10 +397,11 @@ int64_t fenp_linear_bytes(const fenp_linear *problem)
     /* pieces 3, curvatures and the like 6, trail 1, ray 2 */
     const int64_t newton = fenp_is_square(problem->loss) ? 0 : 12;
     const int64_t rest = fenp_bytes((6 + newton) * x->n + 10 * x->p, x->copies, sizeof(double));
-    if (fenp_design_is_by_rows(x)) /* sums, their matrix, and a factor of it */
-        return 3 * fenp_bytes(x->p + 2, x->p + 2, sizeof(double)) + rest;
+    if (fenp_design_is_by_rows(x)) /* sums, their matrix, a factor of it, and that of a twin */
+        return 4 * fenp_bytes(x->p + 2, x->p + 2, sizeof(double)) + 2 * rest;
     const int64_t most = FENP_GRAM_MOST / 2, likely = x->n < most ? x->n : most;
     const int64_t pool = x->p < likely ? x->p : likely, k = pool * x->copies;
     const int64_t columns = x->dense ? fenp_bytes(x->n, pool, sizeof(double)) : 0;
-    return (newton ? 3 : 2) * fenp_bytes(k, k, sizeof(double)) + 2 * columns + rest;
+    /* a matrix, a factor of it, and that of a twin or products of columns */
+    return 3 * fenp_bytes(k, k, sizeof(double)) + 2 * columns + rest;
 }

@@ -58,6 +58,10 @@ double     fenp_linear_lambda_max(const fenp_linear_state *s);
  * far all the same. */
 fen_status fenp_linear_solve(fenp_linear_state *s, double gap, fenp_linear_point *point,
                              const fenp_task *task, fen_error *err);
+/* Another state of the same problem for another thread, from where this one is; it is ended first.
+ * NULL: there is none (square loss and coefficients by themselves, with a Gram matrix of all of
+ * them, which both read), or no memory. */
+fenp_linear_state *fenp_linear_twin(const fenp_linear_state *s);
 void       fenp_linear_end(fenp_linear_state *s);
 /* Bytes of such a state, roughly, for the planner. */
 int64_t    fenp_linear_bytes(const fenp_linear *problem);

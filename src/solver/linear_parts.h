@@ -17,6 +17,7 @@ typedef struct fenp_pool {
     int64_t ld;                /* room copies                                            */
     double *h;                 /* ld x ld: 2 Z'WZ (square loss) or Z'diag(v'')Z; NULL:
                                   nobody asked for it                                    */
+    int borrowed;              /* h is that of another pool, and stays as it is          */
     double *a;                 /* ld: 2 Z'Wy, square loss; Z'slant, see fenp_bent        */
     int64_t shaped;            /* features whose products under state->bent are in h      */
     double *centre;            /* ld: mean of z under its curvatures                     */
@@ -142,6 +143,8 @@ fen_status fenp_linear_columns(fenp_linear_state *s, fen_error *err);
 /* ---- linear_pool.c ---- */
 fen_status fenp_pool_open(fenp_linear_state *s, fen_error *err);
 void       fenp_pool_close(fenp_pool *pool);
+/* The pool of another state, whose matrix it borrows. */
+fen_status fenp_pool_twin(const fenp_linear_state *of, fenp_linear_state *s, fen_error *err);
 /* The features of these groups join; those that are in already stay. */
 fen_status fenp_pool_add(fenp_linear_state *s, const int64_t *groups, int64_t count,
                          fen_error *err);

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/linalg.h"
 #include "base/syrk.h"
 
 enum { FIRST_ROOM = 64 };
@@ -23,7 +24,8 @@ enum { FIRST_ROOM = 64 };
 
 void fenp_pool_close(fenp_pool *p)
 {
-    free(p->feature), free(p->place), free(p->mean), free(p->z), free(p->h), free(p->a);
+    if (!p->borrowed) free(p->h);
+    free(p->feature), free(p->place), free(p->mean), free(p->z), free(p->a);
     free(p->centre), free(p->beta), free(p->g), free(p->start), free(p->group), free(p->l),
         free(p->d);
     free(p->earlier), free(p->factor), free(p->work), free(p->who), free(p->end.column),
@@ -67,16 +69,20 @@ static int grow_matrix(fenp_pool *p, int64_t ld)
 {
     const int64_t bytes = fenp_bytes(ld, ld, sizeof(double));
     double *h = bytes < 0 ? NULL : fenp_new_zeroed(bytes, 1);
-    double *factor = bytes < 0 ? NULL : fenp_new(bytes, 1);
-    if (!h || !factor) {
-        free(h), free(factor);
-        return 1;
-    }
+    if (!h) return 1;
     for (int64_t k = 0; p->h && k < p->ld; k++)
         memcpy(h + k * ld, p->h + k * p->ld, (size_t)p->ld * sizeof *h);
-    free(p->h), free(p->factor);
-    p->h = h, p->factor = factor, p->kept = 0;
+    free(p->h);
+    p->h = h;
     return 0;
+}
+
+static int renew_factor(fenp_pool *p, int64_t ld)
+{
+    const int64_t bytes = fenp_bytes(ld, ld, sizeof(double));
+    free(p->factor);
+    p->factor = bytes < 0 ? NULL : fenp_new(bytes, 1), p->kept = 0;
+    return !p->factor;
 }
 
 static fen_status make_room(fenp_linear_state *s, int64_t more, fen_error *err)
@@ -96,9 +102,29 @@ static fen_status make_room(fenp_linear_state *s, int64_t more, fen_error *err)
                  grow((void **)&p->earlier, 2 * ld, REAL) ||
                  grow((void **)&p->work, WORK * ld, REAL) || grow((void **)&p->who, ld, WHOLE);
     if (!failed && has_columns(s)) failed = column < 0 || grow((void **)&p->z, column, 1);
-    if (!failed && has_matrix(s)) failed = grow_matrix(p, ld);
+    if (!failed && has_matrix(s))
+        failed = (!p->borrowed && grow_matrix(p, ld)) || renew_factor(p, ld);
     if (failed) return fenp_no_memory(err, fenp_bytes(2 * ld, ld, REAL), "the working set");
     p->room = room, p->ld = ld, p->recorded = 0;
+    return FEN_OK;
+}
+
+fen_status fenp_pool_twin(const fenp_linear_state *of, fenp_linear_state *s, fen_error *err)
+{
+    const fenp_pool *from = &of->pool;
+    fenp_pool *p = &s->pool;
+    fen_status status = fenp_pool_open(s, err);
+    p->h = from->h, p->borrowed = 1;
+    if (status == FEN_OK) status = make_room(s, from->room, err);
+    if (status != FEN_OK) return status;
+    const size_t places = (size_t)s->q.x->p * sizeof *p->place;
+    const size_t wholes = (size_t)from->ld * sizeof *p->group;
+    const size_t reals = (size_t)from->ld * sizeof *p->beta;
+    memcpy(p->place, from->place, places), memcpy(p->feature, from->feature, wholes);
+    memcpy(p->group, from->group, wholes), memcpy(p->start, from->start, wholes + sizeof *p->start);
+    memcpy(p->mean, from->mean, reals), memcpy(p->a, from->a, reals);
+    memcpy(p->beta, from->beta, reals);
+    p->size = from->size, p->groups = from->groups;
     return FEN_OK;
 }
 
@@ -205,7 +231,7 @@ static void multiply_labels(fenp_linear_state *s, int64_t old)
     fenp_design_products(x, s->work, s->list, (p->size - old) * x->copies, p->a + old * x->copies);
 }
 
-/* What linear_columns.c has made of the rows. */
+/* What linear_columns.c has made of the rows. One copy. */
 static void take_sums(fenp_linear_state *s, int64_t old)
 {
     fenp_pool *p = &s->pool;
@@ -213,10 +239,11 @@ static void take_sums(fenp_linear_state *s, int64_t old)
         const int64_t j = p->feature[k];
         for (int64_t l = 0; l <= k; l++) {
             const int64_t i = p->feature[l];
-            set_pair(s, l, k, s->sum[i < j ? j * s->side + i : i * s->side + j]);
+            p->h[k * p->ld + l] = s->sum[i < j ? j * s->side + i : i * s->side + j];
         }
         p->a[k] = s->cross[j];
     }
+    fenp_mirror_upper(old, p->size, p->h, p->ld);
 }
 
 /* ---- who is in ------------------------------------------------------------------------------ */

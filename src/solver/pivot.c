@@ -29,7 +29,8 @@
 #include "solver/factor.h"
 
 enum { LOOK_UP = 32 }; /* pivots between two looks at the clock */
-enum { AT_ONCE = 8 };  /* variables that join together: each costs a share of a pass over K */
+/* Variables that join together, each for a share of a pass over K: a quarter of F, or FEW. */
+enum { FEW = 8, AT_ONCE = 64 };
 static const double SLIGHT = 1e-3; /* of the tolerance */
 
 typedef struct guest {
@@ -250,13 +251,15 @@ static void catch_up(face *f)
 /* Those outside F that are worst off at b by more than tolerance, the worst first; how many. */
 static int worst(const face *f, double b, double tolerance, guest *list)
 {
+    const int64_t quarter = f->m / 4;
+    const int most = quarter < FEW ? FEW : quarter < AT_ONCE ? (int)quarter : AT_ONCE;
     int count = 0;
     for (int64_t i = 0; i < f->q->n; i++) {
         if (f->taken[i] != 0.0) continue;
         const double rise = fenp_qp_rise(f->q, i) - b, fall = b - fenp_qp_fall(f->q, i);
         const guest new = { rise > fall ? rise : fall, i, rise > fall };
-        if (!(new.need > (count < AT_ONCE ? tolerance : list[AT_ONCE - 1].need))) continue;
-        int at = count < AT_ONCE ? count++ : AT_ONCE - 1;
+        if (!(new.need > (count < most ? tolerance : list[most - 1].need))) continue;
+        int at = count < most ? count++ : most - 1;
         for (; at > 0 && list[at - 1].need < new.need; at--) list[at] = list[at - 1];
         list[at] = new;
     }

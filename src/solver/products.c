@@ -87,9 +87,13 @@ static double largest_weight(const fenp_linear *q)
 
 /* ---- where they are --------------------------------------------------------------------- */
 
-/* The median if it is farther from 0 than the quartiles from each other, else 0; v gets sorted. */
+/* The median if it is farther from 0 than the quartiles from each other, else 0; v gets sorted.
+ * With 0 between the quartiles, as of columns that are centred already, it cannot be. */
 static double middle_of(double *v, int64_t count)
 {
+    int64_t below = 0, above = 0;
+    for (int64_t k = 0; k < count; k++) below += v[k] <= 0.0, above += v[k] >= 0.0;
+    if (below > count / 4 && above >= count - 3 * count / 4) return 0.0;
     for (int64_t k = 1; k < count; k++) {
         const double value = v[k];
         int64_t at = k;
