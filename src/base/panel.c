@@ -28,6 +28,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/wide.h"
+
 enum { WIDE = FENP_PANEL_WIDE, ROWS = FENP_PANEL_ROWS, PANEL = WIDE * ROWS, VECTORS = 3 };
 enum { BLOCK = VECTORS * WIDE * WIDE }; /* numbers                                           */
 enum { OWN = 2 * WIDE + 3 };            /* numbers of own                                    */
@@ -53,12 +55,7 @@ int64_t fenp_panel_sum_doubles(int64_t p)
 /* ---- vectors ------------------------------------------------------------------------------ */
 
 typedef double vector __attribute__((vector_size(64), may_alias));
-/* Unrolled, or the sums would not stay in registers. */
-#ifdef __clang__
-#define EACH_COLUMN(j) _Pragma("unroll") for (int j = 0; j < WIDE; j++)
-#else
-#define EACH_COLUMN(j) _Pragma("GCC unroll 8") for (int j = 0; j < WIDE; j++)
-#endif
+#define EACH_COLUMN(j) FENP_UNROLL for (int j = 0; j < WIDE; j++)
 #define INLINE WITH_VECTORS static inline __attribute__((always_inline))
 
 #if defined(__x86_64__)

@@ -2,6 +2,12 @@
 #ifndef FENP_WIDE_H
 #define FENP_WIDE_H
 #define FENP_INLINE static inline __attribute__((always_inline))
+/* Before a loop of eight over vectors: unrolled, or they would not stay in registers. */
+#if defined(__clang__)
+#define FENP_UNROLL _Pragma("unroll")
+#else
+#define FENP_UNROLL _Pragma("GCC unroll 8")
+#endif
 #if defined(__x86_64__)
 /* clang takes the full width unasked, with no word for it. */
 #if defined(__clang__)

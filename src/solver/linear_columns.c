@@ -50,11 +50,13 @@ static void take_sums(fenp_linear_state *s, const double *centre)
         if (*to == 0.0) s->cross[j] = 0.0;
     }
     for (int64_t j = 0; j < p; j++) {
-        double *to = s->sum + j * side;
-        const int flat = to[j] == 0.0;
-        for (int64_t i = 0; i < j; i++)
-            to[i] =
-                flat || s->product[i] == 0.0 ? 0.0 : twice * (to[i] - all * delta[i] * delta[j]);
+        double *restrict to = s->sum + j * side;
+        const double *restrict square = s->product, own = to[j], off = all * delta[j];
+#pragma omp simd
+        for (int64_t i = 0; i < j; i++) {
+            const double left = twice * (to[i] - off * delta[i]);
+            to[i] = own == 0.0 || square[i] == 0.0 ? 0.0 : left;
+        }
     }
 }
 

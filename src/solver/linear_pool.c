@@ -85,14 +85,11 @@ static int renew_factor(fenp_pool *p, int64_t ld)
     return !p->factor;
 }
 
-static fen_status make_room(fenp_linear_state *s, int64_t more, fen_error *err)
+/* Arrays for so many features. */
+static fen_status resize(fenp_linear_state *s, int64_t room, fen_error *err)
 {
     enum { REAL = sizeof(double), WHOLE = sizeof(int64_t), WORK = 12 };
     fenp_pool *p = &s->pool;
-    if (p->size + more <= p->room) return FEN_OK;
-    int64_t room = p->room > 0 ? p->room : FIRST_ROOM;
-    while (room < p->size + more) room *= 2;
-    if (room > s->q.x->p) room = s->q.x->p;
     const int64_t ld = room * s->q.x->copies, column = fenp_bytes(s->q.x->n, room, REAL);
     int failed = grow((void **)&p->feature, room, WHOLE) || grow((void **)&p->mean, room, REAL) ||
                  grow((void **)&p->a, ld, REAL) || grow((void **)&p->centre, ld, REAL) ||
@@ -109,13 +106,22 @@ static fen_status make_room(fenp_linear_state *s, int64_t more, fen_error *err)
     return FEN_OK;
 }
 
+static fen_status make_room(fenp_linear_state *s, int64_t more, fen_error *err)
+{
+    const fenp_pool *p = &s->pool;
+    if (p->size + more <= p->room) return FEN_OK;
+    int64_t room = p->room > 0 ? p->room : FIRST_ROOM;
+    while (room < p->size + more) room *= 2;
+    return resize(s, room < s->q.x->p ? room : s->q.x->p, err);
+}
+
 fen_status fenp_pool_twin(const fenp_linear_state *of, fenp_linear_state *s, fen_error *err)
 {
     const fenp_pool *from = &of->pool;
     fenp_pool *p = &s->pool;
     fen_status status = fenp_pool_open(s, err);
     p->h = from->h, p->borrowed = 1;
-    if (status == FEN_OK) status = make_room(s, from->room, err);
+    if (status == FEN_OK) status = resize(s, from->room, err);
     if (status != FEN_OK) return status;
     const size_t places = (size_t)s->q.x->p * sizeof *p->place;
     const size_t wholes = (size_t)from->ld * sizeof *p->group;
@@ -326,16 +332,39 @@ static void multiply_plain(fenp_linear_state *s)
     }
 }
 
-/* Columns by themselves, centred as they are, into an empty pool; 0: not so. */
+/* Columns by themselves into an empty pool. */
+static void join_all(fenp_linear_state *s)
+{
+    for (int64_t g = 0; g < s->q.groups->count; g++) join(s, g);
+    memset(s->pool.beta, 0, (size_t)s->pool.size * sizeof *s->pool.beta);
+}
+
+/* The sums that linear_columns.c has made become the matrix as they stand. */
+static fen_status take_over(fenp_linear_state *s, fen_error *err)
+{
+    fenp_pool *p = &s->pool;
+    p->h = s->sum, p->borrowed = 1;
+    const fen_status status = resize(s, s->side, err);
+    p->borrowed = 0, s->sum = NULL;
+    if (status != FEN_OK) return status;
+    join_all(s);
+    memcpy(p->a, s->cross, (size_t)p->size * sizeof *p->a);
+    fenp_mirror_upper(0, p->size, p->h, p->ld);
+    return FEN_OK;
+}
+
+/* Columns by themselves, whose sums are known or who are centred as they are, into an empty pool;
+ * 0: not so. */
 static fen_status add_plain(fenp_linear_state *s, int *done, fen_error *err)
 {
     fenp_pool *p = &s->pool;
     *done = 0;
-    if (s->sum || s->q.groups->start || s->q.x->copies > 1 || p->size > 0) return FEN_OK;
+    if (s->q.groups->start || s->q.x->copies > 1 || p->size > 0) return FEN_OK;
+    *done = s->sum != NULL;
+    if (*done) return take_over(s, err);
     const fen_status status = make_room(s, s->q.x->p, err);
     if (status != FEN_OK) return status;
-    for (int64_t g = 0; g < s->q.groups->count; g++) join(s, g);
-    memset(p->beta, 0, (size_t)p->size * sizeof *p->beta);
+    join_all(s);
     *done = is_plain(s);
     if (*done) {
         multiply_plain(s);
