@@ -341,7 +341,7 @@ struct fenp_unwritten {
     double *room;
 };
 
-fen_status fenp_unwritten_open(const fenp_prep *prep, fenp_block *block,
+fen_status fenp_unwritten_open(const fenp_prep *prep, fenp_block *block, int64_t rows,
                                struct fenp_unwritten **out, fen_error *err)
 {
     const fen_table *table = block->binding.table;
@@ -353,7 +353,7 @@ fen_status fenp_unwritten_open(const fenp_prep *prep, fenp_block *block,
     if (status == FEN_OK && !u->room) status = fenp_no_memory(err, bytes, "some rows");
     u->binding = block->binding, block->binding = (fenp_binding){ .table = table };
     u->pick = block->pick, block->pick = NULL;
-    u->s = (source){ table, table->cells, table->cols, table->rows, u->pick };
+    u->s = (source){ table, table->cells, table->cols, rows, u->pick };
     *out = u;
     return status;
 }
@@ -370,11 +370,27 @@ void fenp_unwritten_free(struct fenp_unwritten *u)
 
 double *fenp_unwritten_room(const struct fenp_unwritten *u) { return u->room; }
 
+static const double *cells_of(const struct fenp_unwritten *u, int64_t i)
+{
+    return u->s.cells + row_of(&u->s, i) * u->s.stride;
+}
+
+/* A row is often a page, beyond which processors do not look ahead by themselves. */
+static void fetch_row(const struct fenp_unwritten *u, int64_t i)
+{
+    enum { LINE = 64 / sizeof(double) };
+    const double *cells = cells_of(u, i);
+    for (int64_t j = 0; j < u->s.stride; j += LINE) __builtin_prefetch(cells + j, 0, 2);
+}
+
 int64_t fenp_unwritten_rows(const struct fenp_unwritten *u, int64_t from, int64_t count, double *x)
 {
+    enum { AHEAD = 8 };
     int64_t bad = -1;
-    for (int64_t i = from; i < from + count && bad < 0; i++, x += u->p.features)
-        if (!put_dense_row(&u->p, u->s.cells + row_of(&u->s, i) * u->s.stride, x)) bad = i;
+    for (int64_t i = from; i < from + count && bad < 0; i++, x += u->p.features) {
+        if (i + AHEAD < u->s.rows) fetch_row(u, i + AHEAD);
+        if (!put_dense_row(&u->p, cells_of(u, i), x)) bad = i;
+    }
     return bad;
 }
 

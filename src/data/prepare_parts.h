@@ -98,7 +98,7 @@ fen_status fenp_apply_rows(const fenp_prep *prep, const fenp_binding *binding,
                            const int64_t *pick, int64_t rows, double *x, fen_error *err);
 
 /* The same of dense rows, whenever they are wanted: binding and pick are taken out of the block. */
-fen_status fenp_unwritten_open(const fenp_prep *prep, fenp_block *block,
+fen_status fenp_unwritten_open(const fenp_prep *prep, fenp_block *block, int64_t rows,
                                struct fenp_unwritten **out, fen_error *err);
 
 /* ---- fingerprint (prepare_hash.c): of blocks in order, the same however they are cut ---- */

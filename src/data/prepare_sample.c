@@ -279,7 +279,7 @@ fen_status fenp_block_sample(const fenp_prep *prep, fenp_block *block, fenp_samp
     if (status == FEN_OK) status = fenp_block_features(prep, block, &sample, err);
     if (status == FEN_OK) status = normalise_weights(prep, block, sample, err);
     if (status == FEN_OK && block->unwritten)
-        status = fenp_unwritten_open(prep, block, &sample->unwritten, err);
+        status = fenp_unwritten_open(prep, block, sample->n, &sample->unwritten, err);
     if (status == FEN_OK) {
         sample->hash = nameless ? 0 : fenp_hash_end(hash, prep);
         *out = sample;

@@ -216,5 +216,3 @@ void fenp_factor_solve(const double *l, int64_t ld, int64_t m, double *x)
     down(l + zeros * (ld + 1), ld, m - zeros, x + zeros);
     up(l, ld, m, x);
 }
-
-void fenp_factor_solve_up(const double *l, int64_t ld, int64_t m, double *x) { up(l, ld, m, x); }

@@ -16,7 +16,6 @@ void   fenp_factor_lanes(const double *l, int64_t ld, int64_t m, double *x, doub
 void   fenp_factor_append(double *l, int64_t ld, int64_t m, const double *row, double diagonal);
 /* Row r of m goes, by Givens rotations: 3 (m - r)^2 flops. */
 void   fenp_factor_delete(double *l, int64_t ld, int64_t m, int64_t r);
-/* x <- (L L')^-1 x, and the second half of it: x <- L'^-1 x */
+/* x <- (L L')^-1 x */
 void   fenp_factor_solve(const double *l, int64_t ld, int64_t m, double *x);
-void   fenp_factor_solve_up(const double *l, int64_t ld, int64_t m, double *x);
 #endif

@@ -31,12 +31,8 @@
 enum { LOOK_UP = 32 }; /* pivots between two looks at the clock */
 /* Variables that join together, each for a share of a pass over K: a quarter of F, or FEW. */
 enum { FEW = 8, AT_ONCE = 64 };
-enum {
-    LANES = FENP_FACTOR_LANES,
-    RIGHT = LANES - 1,
-    ENOUGH = 3
-};                                 /* the last one; for those to pay */
-static const double SLIGHT = 1e-3; /* of the tolerance */
+enum { LANES = FENP_FACTOR_LANES, ENOUGH = 3 }; /* for those to pay */
+static const double SLIGHT = 1e-3;              /* of the tolerance */
 
 typedef struct guest {
     double need; /* how much worse off than the optimum allows       */
@@ -58,7 +54,6 @@ typedef struct face {
     double ridge, least; /* R_ii over K_ii + D_ii; R_ii where those are 0                  */
     double slight;       /* slopes of the first of F up to here count as 0                 */
     int renewed;         /* see fenp_pivot_room                                            */
-    int64_t ahead;       /* m: step is L^-1 times the right side already                   */
 } face;
 
 static double rho_of(const face *f, int64_t i)
@@ -150,55 +145,28 @@ static void join_corner(face *f, const guest *list, int count, double shared[][L
     }
 }
 
-/* Slopes of those that were at their optimum when others joined count as 0. How many? They come
- * first. */
-static int64_t count_quiet(const face *f, double nu)
-{
-    int64_t r = 0;
-    while (r < f->m && fabs(f->h[r] + nu) <= f->slight) r++;
-    return r;
-}
-
-/* The first half of the next step went along with the first of F; here is the rest of it. */
-static void finish_half(face *f, int64_t first, const double *shared)
-{
-    const double *corner = f->l + first + first * f->stride;
-    double *step = f->step + first;
-    for (int64_t i = 0; i < f->m - first; i++) {
-        step[i] = -f->h[first + i] - shared[i];
-        for (int64_t c = 0; c < i; c++) step[i] -= corner[i + c * f->stride] * step[c];
-        step[i] /= corner[i + i * f->stride];
-    }
-    f->ahead = f->m;
-}
-
 /* Some join together: the rows of K that belong to them and F stand side by side where the columns
- * of the factor will be, and beside them the right side of the next step. */
+ * of the factor will be. */
 static void join_some(face *f, const guest *list, int count)
 {
-    const int64_t n = f->stride, m = f->m, quiet = count_quiet(f, 0.0);
+    const int64_t n = f->stride, m = f->m;
     double *x = f->l + m * n, shared[LANES][LANES];
     while ((uintptr_t)x % 64 != 0) x++;
-    for (int64_t r = 0; r < m; r++) {
-        for (int j = 0; j < RIGHT; j++)
+    for (int64_t r = 0; r < m; r++)
+        for (int j = 0; j < LANES; j++)
             x[r * LANES + j] = j < count ? f->k[list[j].who * f->ld + f->who[r]] : 0.0;
-        x[r * LANES + RIGHT] = r < quiet ? 0.0 : -f->h[r];
-    }
     fenp_factor_lanes(f->l, n, m, x, shared[0]);
-    for (int64_t r = 0; r < m; r++) {
+    for (int64_t r = 0; r < m; r++)
         memcpy(f->l + m + r * n, x + r * LANES, (size_t)count * sizeof *x);
-        f->step[r] = x[r * LANES + RIGHT];
-    }
     join_corner(f, list, count, shared);
-    if (!f->q->balanced) finish_half(f, m, shared[RIGHT]);
 }
 
 static void join(face *f, const guest *list, int count)
 {
     while (count > 0) {
         const int some = count < ENOUGH || f->m + LANES > f->q->n ? 1
-                         : count < RIGHT                          ? count
-                                                                  : RIGHT;
+                         : count < LANES                          ? count
+                                                                  : LANES;
         if (some == 1)
             join_one(f, list);
         else
@@ -226,33 +194,17 @@ static void leave(face *f, int64_t r)
 
 static void solve(const face *f, double *x) { fenp_factor_solve(f->l, f->stride, f->m, x); }
 
-/* The step where there is no balance. */
-static void aim_straight(face *f)
-{
-    if (f->ahead == f->m) {
-        fenp_factor_solve_up(f->l, f->stride, f->m, f->step);
-    } else {
-        const int64_t quiet = count_quiet(f, 0.0);
-        for (int64_t r = 0; r < f->m; r++) f->step[r] = r < quiet ? 0.0 : -f->h[r];
-        solve(f, f->step);
-    }
-    f->ahead = 0;
-}
-
 /* step, and what every free variable then says b is. Their mean is taken off first: what is
- * left is small, and so are the rounding errors that a nearly singular matrix makes large. */
+ * left is small, and so are the rounding errors that a nearly singular matrix makes large. The
+ * slopes of those that were at their optimum when others joined count as 0: half a solve less. */
 static double aim(face *f)
 {
     double nu = 0.0, unit = 0.0;
-    if (!f->q->balanced) {
-        aim_straight(f);
-        return 0.0;
-    }
-    for (int64_t r = 0; r < f->m; r++) nu -= f->h[r] / (double)f->m;
-    const int64_t quiet = count_quiet(f, nu);
-    for (int64_t r = 0; r < f->m; r++)
-        f->step[r] = r < quiet ? 0.0 : -f->h[r] - nu, f->ones[r] = 1.0;
+    for (int64_t r = 0; f->q->balanced && r < f->m; r++) nu -= f->h[r] / (double)f->m;
+    for (int64_t r = 0; r < f->m; r++) f->step[r] = -f->h[r] - nu, f->ones[r] = 1.0;
+    for (int64_t r = 0; r < f->m && fabs(f->step[r]) <= f->slight; r++) f->step[r] = 0.0;
     solve(f, f->step);
+    if (!f->q->balanced) return 0.0;
     solve(f, f->ones);
     for (int64_t r = 0; r < f->m; r++) unit += f->ones[r];
     for (int pass = 0; pass < 3; pass++) { /* the balance must hold to the last digit */
