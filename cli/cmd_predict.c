@@ -15,6 +15,7 @@ typedef struct job {
     json_t *outputs, *names; /* of fen_model_json                    */
     int64_t targets, classes, rows;
     int64_t lacking;                 /* columns that are not needed          */
+    fen_odd_cells odd;               /* cells that training did not have     */
     int one_class, probable, scores; /* what is written                      */
     quality quality;
     json_t *predictions;   /* NULL: they go to the sink            */
@@ -170,7 +171,7 @@ static void answers_free(answers *a)
     free(a->codes);
 }
 
-static int answer(const job *j, const fen_table *block, answers *a)
+static int answer(job *j, const fen_table *block, answers *a)
 {
     const int64_t rows = fen_table_rows(block);
     const size_t cells = (size_t)(rows * j->targets) + 1;
@@ -182,7 +183,8 @@ static int answer(const job *j, const fen_table *block, answers *a)
                     .codes = calloc((size_t)rows + 1, sizeof(int64_t)) };
     if (!a->scores || !a->labels || !a->laws || !a->codes)
         return complain(EXIT_ROOM, "out of memory for a block of %" PRId64 " rows", rows);
-    if (fen_predict_table(j->model, block, &j->r->options, a->scores, a->labels, &err))
+    if (fen_predict_table(j->model, block, &j->r->options, a->scores, a->labels, &err) ||
+        fen_predict_odd(j->model, block, &j->odd, &err))
         return fail(&err);
     if (decides(j) &&
         fen_decide(j->model, a->scores, rows, a->codes, j->probable ? a->laws : NULL, &err))
@@ -231,19 +233,52 @@ static int predict_stream(job *j, fen_stream *stream, const fen_host *host)
 
 /* ---- what is said afterwards ------------------------------------------------------------- */
 
-/* "" where the file has all columns. */
-static const char *lacking_text(const job *j, char *out, size_t room)
+enum { NOTES = 3, NOTE_ROOM = 640 };
+
+/* What the predictions do without, or go by all the same; how many notes there are. */
+static int write_notes(const job *j, char note[][NOTE_ROOM])
 {
-    out[0] = '\0';
+    const fen_odd_cells *odd = &j->odd;
+    int count = 0;
     if (j->lacking > 0)
-        snprintf(out, room, "%" PRId64 " column%s that the model does not use %s missing",
-                 j->lacking, j->lacking > 1 ? "s" : "", j->lacking > 1 ? "are" : "is");
-    return out;
+        snprintf(note[count++], NOTE_ROOM,
+                 "%" PRId64 " column%s that the model does not use %s missing", j->lacking,
+                 j->lacking > 1 ? "s" : "", j->lacking > 1 ? "are" : "is");
+    if (odd->filled > 0)
+        snprintf(note[count++], NOTE_ROOM,
+                 "%" PRId64 " number%s missing (first in \"%s\") where no training row lacks one: "
+                 "the training mean stands in",
+                 odd->filled, odd->filled > 1 ? "s are" : " is", odd->filled_column);
+    if (odd->unseen > 0)
+        snprintf(note[count++], NOTE_ROOM,
+                 "%" PRId64 " text%s in no training row (first \"%s\" in \"%s\"): predicted as "
+                 "none of the known ones",
+                 odd->unseen, odd->unseen > 1 ? "s are" : " is", odd->unseen_text,
+                 odd->unseen_column);
+    return count;
+}
+
+/* All in one; "": none. */
+static json_t *json_of_notes(const job *j)
+{
+    char note[NOTES][NOTE_ROOM], all[NOTES * (NOTE_ROOM + 2)] = "";
+    const int count = write_notes(j, note);
+    for (int k = 0; k < count; k++) {
+        if (k > 0) strcat(all, "; ");
+        strcat(all, note[k]);
+    }
+    return json_text(all);
+}
+
+static void say_notes(const job *j)
+{
+    char note[NOTES][NOTE_ROOM];
+    const int count = write_notes(j, note);
+    for (int k = 0; k < count; k++) fprintf(stderr, "%s: %s\n", j->r->operand[1], note[k]);
 }
 
 static int print_json(job *j)
 {
-    char note[96];
     json_t *json = json_object();
     json_object_set_new(json, "rows", json_integer(j->rows));
     json_object_set(json, "targets", j->names);
@@ -259,8 +294,9 @@ static int print_json(job *j)
         json_object_set_new(json, "path", json_text(j->r->output));
     if (j->predictions && j->probable) json_object_set(json, "probabilities", j->laws);
     if (j->predictions && j->scores) json_object_set(json, "scores", j->scored);
-    if (j->lacking > 0)
-        json_object_set_new(json, "note", json_text(lacking_text(j, note, sizeof note)));
+    json_object_set_new(json, "filled", json_integer(j->odd.filled));
+    json_object_set_new(json, "unseen", json_integer(j->odd.unseen));
+    json_object_set_new(json, "note", json_of_notes(j));
     add_quality(&j->quality, json);
     return json_print(json);
 }
@@ -272,7 +308,7 @@ static int predict(job *j)
     fen_stream *stream = NULL;
     fen_error err;
     fen_options reading = j->r->options;
-    char name[512], note[96];
+    char name[512];
     if (j->classes > 0) { /* a column of labels may hold one that is not like those of training */
         snprintf(name, sizeof name, "\"%.500s\"", fen_model_target_name(j->model, 0));
         reading.task = "classification", reading.target = name;
@@ -287,9 +323,9 @@ static int predict(job *j)
     fen_stream_close(stream);
     if (code != EXIT_DONE) return code;
     if (j->r->json) return print_json(j);
-    if (!j->r->quiet && j->lacking > 0)
-        fprintf(stderr, "%s: %s\n", j->r->operand[1], lacking_text(j, note, sizeof note));
-    if (!j->r->quiet) say_quality(&j->quality, j->names, fen_model_target_name(j->model, 0));
+    if (j->r->quiet) return EXIT_DONE;
+    say_notes(j);
+    say_quality(&j->quality, j->names, fen_model_target_name(j->model, 0));
     return EXIT_DONE;
 }
 
@@ -357,7 +393,9 @@ const command command_predict = {
     .description = "Predicts every row of DATA, block by block, so that DATA may be larger than "
                    "memory. Columns are matched by name, in any order. Where DATA has the target "
                    "too, the errors are reported on standard error. Classes are written as they "
-                   "were in the training file; a label that it did not have counts as wrong.",
+                   "were in the training file; a label that it did not have counts as wrong. "
+                   "Missing numbers and texts that training had nothing like are counted in a note "
+                   "(filled, unseen in JSON).",
     .examples = examples, .run = run,
 };
 /* clang-format on */

@@ -257,6 +257,12 @@ int64_t fen_predict_lacking(const fen_model *model, const fen_table *table)
     return fenp_prep_lacking(model->prep, table);
 }
 
+fen_status fen_predict_odd(const fen_model *model, const fen_table *table, fen_odd_cells *cells,
+                           fen_error *err)
+{
+    return fenp_prep_odd(model->prep, table, cells, err);
+}
+
 fen_status fen_predict_table(const fen_model *model, const fen_table *table, const fen_options *o,
                              double *scores, double *labels, fen_error *err)
 {

@@ -314,6 +314,15 @@ FEN_API fen_status fen_predict_table(const fen_model *model, const fen_table *ta
                                      double *labels, fen_error *err);
 /* Columns of training that the table lacks and no coefficient needs: predictions do without. */
 FEN_API int64_t    fen_predict_lacking(const fen_model *model, const fen_table *table);
+/* Cells of a table that training had nothing like: predictions are made of them all the same. */
+typedef struct fen_odd_cells {
+    int64_t filled;            /* numbers missing where training had them all: the mean stands there */
+    int64_t unseen;            /* texts that training did not have: no level stands there           */
+    char    filled_column[128], unseen_column[128], unseen_text[128];   /* the first, cut; "": none  */
+} fen_odd_cells;
+/* Counts are added to cells, which begin as 0: a file may come in blocks. */
+FEN_API fen_status fen_predict_odd(const fen_model *model, const fen_table *table,
+                                   fen_odd_cells *cells, fen_error *err);
 FEN_API fen_status fen_model_save(const fen_model *model, const char *path, fen_error *err);
 FEN_API fen_status fen_model_load(const char *path, fen_model **out, fen_error *err);
 FEN_API void       fen_model_free(fen_model *model);

@@ -110,6 +110,9 @@ fen_status fenp_prep_apply(const fenp_prep *prep, const fen_table *table, double
                            fen_error *err);
 /* How many idle inputs a table lacks; 0 also where it lacks others. */
 int64_t    fenp_prep_lacking(const fenp_prep *prep, const fen_table *table);
+/* See fen_predict_odd. */
+fen_status fenp_prep_odd(const fenp_prep *prep, const fen_table *table, fen_odd_cells *odd,
+                         fen_error *err);
 /* The same times weights (targets x features) for sparse tables and preparations, without the
  * features: out is table->rows x targets. */
 fen_status fenp_prep_products(const fenp_prep *prep, const fen_table *table, const double *weights,
