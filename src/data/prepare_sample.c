@@ -105,11 +105,11 @@ fen_status fenp_enough_rows(const fenp_prep *prep, const char *title, const fenp
 }
 
 /* Cells of one column are so far apart that every one would be waited for. */
-static void fetch_ahead(const fenp_binding *b, int64_t row)
+static void fetch_ahead(const fenp_prep *prep, const fenp_binding *b, int64_t row)
 {
     enum { AHEAD = 16 };
     const fen_table *t = b->table;
-    if (t->cells && row + AHEAD < t->rows && b->target[0] >= 0)
+    if (t->cells && row + AHEAD < t->rows && prep->targets > 0 && b->target[0] >= 0)
         __builtin_prefetch(t->cells + (row + AHEAD) * t->cols + b->target[0]);
 }
 
@@ -122,7 +122,7 @@ static fen_status collect(const fenp_prep *prep, const fenp_binding *b, const fe
     for (int64_t i = 0; i < b->table->rows; i++) {
         int usable = 0;
         double weight;
-        fetch_ahead(b, i);
+        fetch_ahead(prep, b, i);
         fen_status status = read_targets(prep, b, codes, i, y + s->n * prep->targets, &usable, err);
         if (status == FEN_OK) status = read_weight(prep, b, i, &weight, err);
         if (status != FEN_OK) return status;
