@@ -247,10 +247,11 @@ static fen_status run_problem(trace *r, const fenp_task *task, fen_error *err)
     const int64_t side = x->n < x->p ? x->n : x->p;
     r->last = INFINITY;
     for (int64_t t = 0; t < x->copies; t++) r->null[r->first + t] = null_of(r->problem, t);
-    return r->exact ? fenp_homotopy(r->problem, r->lambdas[r->count - 1],
-                                    BREAKS_PER_ROW * (side + 50), see_break, r, task, err)
-                    : fenp_ladder_descend(r->problem, take_begun(r), r->lambdas, r->count,
-                                          SHARE * r->settled->o.tolerance, see, r, task, err);
+    if (r->exact)
+        return fenp_homotopy(r->problem, r->lambdas[r->count - 1], BREAKS_PER_ROW * (side + 50),
+                             see_break, r, task, err);
+    const fenp_ladder rungs = { r->lambdas, r->count, SHARE * r->settled->o.tolerance, see, r, 0 };
+    return fenp_ladder_descend(r->problem, take_begun(r), &rungs, task, err);
 }
 
 static fen_status run_problems(trace *r, const fenp_task *task, fen_error *err)

@@ -11,7 +11,8 @@
  *   in pieces      some interior points: a system of n rows and m columns each; more columns
  *                  than rows join in several rounds
  *   by rows        products of all columns once for all folds, and the exchanges
- * Folds run side by side; a path by itself has one thread unless a step is large. Counts are
+ * Folds run side by side; a path by itself has one thread, or two where it has a matrix of all
+ * columns, unless a step is large. Counts are
  * rounded means over a dozen data sets: a plan is good to a factor of 4 or so. */
 #include <omp.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* select_folds.c -- the folds of a search for lambda, side by side
  *
- * Every thread takes a fold of its own: their paths are independent, and none of the products of
+ * Every thread takes a fold of its own (one that is left over has all of them): their paths are independent, and none of the products of
  * one is large enough to be shared well. As many at a time as threads and half of the memory
  * allow. The caller hears from thread 0 alone; when that is told to stop, or one of them fails, all
  * hear it. */

@@ -1,11 +1,8 @@
 /* select_linear.c -- lambda of penalties on coefficients: as given, by rule, or along a path
  *
- * Path. 100 lambdas from the least one without terms down to 1e-4 of it (1e-2 where there are
- * fewer rows than columns; less with a mix below 0.1, where the largest lambda grows as 1/mix, and
- * for elastic nets of large labels: their squares of coefficients outweigh the rest down to a
- * lambda that does not grow with the labels), in equal steps of the logarithm; or those given. A
- * path of our own that still falls at its end goes on with the same steps, a decade at a time, two
- * at most. All outputs share the lambdas. Each is solved on all rows, which tells how many terms.
+ * Path. The lambdas of select_lambdas.c. A path of our own that still falls at its end goes on with
+ * the same steps, a decade at a time, two at most. All outputs share the lambdas. Each is solved on
+ * all rows, which tells how many terms.
  * Scores.
  *   kfold:K, 1se:K, loo   weighted mean held-out loss of the rows; loo is n folds. Its standard
  *              error is that of the mean of the folds: sqrt(sum_k W_k (m_k - m)^2 / W / (K - 1)).
@@ -35,13 +32,9 @@
 #include "promise/laws.h"
 #include "select_linear.h"
 
-enum { LAMBDAS = 100 };
-enum { MOST_DECADES = 2 };       /* beyond the end of a path */
-static const double FLAT = 1e-3; /* of a score: falls no more */
-static const double TALL_RATIO = 1e-4, WIDE_RATIO = 1e-2;
-static const double LOW_MIX = 0.1, LEAST_SHARE = 0.01; /* of those ratios, for a low mix */
-static const double LEAST_MIX = 1e-3;                  /* that of fenp_linear_lambda_max */
-static const double RULE_RATIO = 0.1;                  /* of the largest lambda, without scores */
+enum { MOST_DECADES = 2 };            /* beyond the end of a path */
+static const double FLAT = 1e-3;      /* of a score: falls no more */
+static const double RULE_RATIO = 0.1; /* of the largest lambda, without scores */
 
 /* ---- what is asked for ------------------------------------------------------------------- */
 
@@ -86,72 +79,6 @@ static fen_status check(const fenp_lambda_search *s, fen_error *err)
                          "kfold:10 (loo is for %d rows at most)",
                          (long long)s->sample->n, FENP_MOST_LEFT_OUT);
     return FEN_OK;
-}
-
-/* Largest first. */
-static int falling(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
-int64_t fenp_count_lambdas_linear(const fen_options *o)
-{
-    return o->lambda.choice == FEN_GIVEN  ? o->lambda.count
-           : o->lambda.choice == FEN_RULE ? 1
-                                          : LAMBDAS;
-}
-
-/* The largest deviation of a copy's labels from their mean, or from 0 without a bias. */
-static double size_of_labels(const fenp_linear *q)
-{
-    const int64_t n = q->x->n;
-    double largest = 0.0;
-    for (int64_t t = 0; t < q->x->copies; t++) {
-        const double *y = q->y + t * n, *w = q->w + t * n;
-        double sum = 0.0, weight = 0.0, square = 0.0;
-        for (int64_t i = 0; i < n; i++) sum += w[i] * y[i], weight += w[i];
-        const double mean = q->bias && weight > 0.0 ? sum / weight : 0.0;
-        for (int64_t i = 0; i < n; i++) square += w[i] * (y[i] - mean) * (y[i] - mean);
-        if (weight > 0.0) largest = fmax(largest, sqrt(square / weight));
-    }
-    return largest;
-}
-
-/* Coefficients are about as large as the labels, and the slopes of a loss at most the largest
- * lambda times mix: beside them those of the squares, lambda (1 - mix) beta, are to become small. */
-static double share_of_squares(const fenp_linear *q)
-{
-    const double slope = (1.0 - q->mix) * size_of_labels(q);
-    return slope > q->mix ? fmax(q->mix, LEAST_MIX) / slope : 1.0;
-}
-
-static double ratio_of(const fenp_linear *problem)
-{
-    const double share = fmax(fmin(problem->mix / LOW_MIX, 1.0), LEAST_SHARE);
-    return fmin(share, share_of_squares(problem)) *
-           (problem->x->n >= problem->x->p ? TALL_RATIO : WIDE_RATIO);
-}
-
-fen_status fenp_list_lambdas_linear(const fenp_linear *problems, int64_t count,
-                                    const fenp_sample *sample, const fen_options *o,
-                                    double *lambdas, fenp_linear_state **first,
-                                    const fenp_task *task, fen_error *err)
-{
-    const int64_t wanted = fenp_count_lambdas_linear(o);
-    double most;
-    if (o->lambda.choice == FEN_GIVEN) {
-        memcpy(lambdas, o->lambda.at, (size_t)wanted * sizeof *lambdas);
-        qsort(lambdas, (size_t)wanted, sizeof *lambdas, falling);
-        return FEN_OK;
-    }
-    lambdas[0] = 1.0 / sample->weight_sum;
-    if (o->lambda.choice == FEN_RULE) return FEN_OK;
-    const fen_status status = fenp_ladder_top(problems, count, &most, first, task, err);
-    double ratio = 1.0;
-    for (int64_t q = 0; q < count; q++) ratio = fmin(ratio, ratio_of(&problems[q]));
-    fenp_ladder_make(most, ratio, wanted, lambdas);
-    return status;
 }
 
 /* ---- all rows ------------------------------------------------------------------------------ */
@@ -218,8 +145,13 @@ static fen_status solve_all(fenp_lambda_search *s, fenp_linear_state *begun, con
         const fenp_task part = fenp_task_part(task, "path", (double)q / (double)s->problem_count,
                                               (double)(q + 1) / (double)s->problem_count);
         to.problem = &s->problems[q];
-        status = fenp_ladder_descend(to.problem, q == 0 ? begun : NULL, s->lambdas, s->count,
-                                     FENP_SEARCH_GAP, see_all, &to, &part, err);
+        const fenp_ladder rungs = { .lambdas = s->lambdas,
+                                    .count = s->count,
+                                    .gap = FENP_SEARCH_GAP,
+                                    .visit = see_all,
+                                    .user = &to,
+                                    .lengthy = !s->folds && to.problem->mix < 1.0 };
+        status = fenp_ladder_descend(to.problem, q == 0 ? begun : NULL, &rungs, &part, err);
         to.first += to.problem->x->copies;
     }
     return status;

@@ -308,8 +308,8 @@ static void sparse_scores(const fenp_design *x, const double *beta, double *f)
     }
 }
 
-/* Rows are to beta what columns are to u. Unwritten ones have room for one thread: few ask for
- * their scores. */
+/* Rows are to beta what columns are to u. Unwritten ones have room for one caller, who has one
+ * thread: few ask for their scores. */
 static void row_scores(const fenp_design *x, const double *beta, double *f)
 {
     double *room = x->unwritten ? fenp_unwritten_room(x->unwritten) : NULL;
@@ -324,7 +324,10 @@ static void row_scores(const fenp_design *x, const double *beta, double *f)
 
 void fenp_design_scores(const fenp_design *x, const double *beta, double *f)
 {
-    if (fenp_design_is_by_rows(x))
+    if (x->unwritten) {
+#pragma omp critical(fenp_unwritten_room)
+        row_scores(x, beta, f);
+    } else if (fenp_design_is_by_rows(x))
         row_scores(x, beta, f);
     else if (x->dense)
         dense_scores(x, beta, f);

@@ -39,6 +39,8 @@ fen_status fenp_ladder_top(const fenp_linear *problems, int64_t count, double *m
     return status;
 }
 
+/* ---- folds ------------------------------------------------------------------------------ */
+
 enum { WAIT_MOST = 50, ROWS_PER_WAITING = 8 };
 
 typedef struct held {
@@ -180,7 +182,8 @@ fen_status fenp_ladder_fold(const fenp_linear *problem, const fenp_dealt *fold,
     fen_status status = open_fold(&h, err);
     part.w = h.w, part.without = fold->fold + 1;
     if (status == FEN_OK && is_solvable(&h)) {
-        status = fenp_ladder_descend(&part, NULL, lambdas, count, gap, wait, &h, task, err);
+        const fenp_ladder rungs = { lambdas, count, gap, wait, &h, 0 };
+        status = fenp_ladder_descend(&part, NULL, &rungs, task, err);
         if (status == FEN_OK && h.waiting > 0) status = predict(&h, err);
     } else if (status == FEN_OK) {
         predict_the_label(&h);

@@ -13,12 +13,18 @@ fen_status fenp_ladder_top(const fenp_linear *problems, int64_t count, double *m
 /* Called for every lambda in turn with its solution. FEN_OK: go on. */
 typedef fen_status (*fenp_at_rung)(void *user, int64_t rung, const fenp_linear_point *at,
                                    fen_error *err);
+typedef struct fenp_ladder {
+    const double *lambdas;     /* count: falling                                        */
+    int64_t count;
+    double gap;                /* of every solution                                     */
+    fenp_at_rung visit;
+    void *user;
+    int lengthy;               /* visits take longer than solutions, and want all threads */
+} fenp_ladder;
 /* Each solution is the start of the next. begun: a state of the problem that is taken over, and
  * ended; NULL: there is none. */
 fen_status fenp_ladder_descend(const fenp_linear *problem, fenp_linear_state *begun,
-                               const double *lambdas, int64_t count, double gap,
-                               fenp_at_rung visit, void *user, const fenp_task *task,
-                               fen_error *err);
+                               const fenp_ladder *rungs, const fenp_task *task, fen_error *err);
 
 /* The rows of one fold have no weight, those of the others are divided by their sum. */
 typedef struct fenp_dealt {

@@ -364,20 +364,28 @@ fen_status fenp_linear_solve(fenp_linear_state *s, double gap, fenp_linear_point
     return status;
 }
 
+static int may_have_twin(const fenp_linear *q)
+{
+    return fenp_is_square(q->loss) && !(q->groups && q->groups->start) && q->x->copies == 1;
+}
+
 /* Of this kind nothing is kept in rows_of, bent and trail. */
 fenp_linear_state *fenp_linear_twin(const fenp_linear_state *of)
 {
-    if (!of->whole || !of->square || of->q.groups->start || of->q.x->copies > 1) return NULL;
+    if (!of->whole || !of->square || !may_have_twin(&of->q)) return NULL;
     fenp_linear_state *s = fenp_new(1, sizeof *s);
     if (!s) return NULL;
     *s = *of;
     s->base = NULL, s->list = NULL, s->cross = NULL, s->pool = (fenp_pool){ 0 };
-    if (allocate(s, NULL) == FEN_OK && fenp_pool_twin(of, s, NULL) == FEN_OK) {
-        memcpy(s->base, of->base, (size_t)bytes_of_base(s));
-        return s;
+    if (allocate(s, NULL) != FEN_OK || fenp_pool_twin(of, s, NULL) != FEN_OK) {
+        fenp_linear_end(s);
+        return NULL;
     }
-    fenp_linear_end(s);
-    return NULL;
+    const char *end = (const char *)of->base + bytes_of_base(of);
+    memcpy(s->base, of->base, (size_t)(of->y - of->base) * sizeof *s->base);
+    memcpy(s->beta, of->beta, (size_t)(end - (const char *)of->beta));
+    s->y = of->y; /* other rows are made before they are read */
+    return s;
 }
 
 void fenp_linear_end(fenp_linear_state *s)
@@ -391,17 +399,26 @@ void fenp_linear_end(fenp_linear_state *s)
     free(s);
 }
 
+static int has_free(const fenp_groups *g)
+{
+    int64_t i = 0;
+    while (g && i < g->count && fenp_group_weight(g, i) != 0.0) i++;
+    return g && i < g->count;
+}
+
 int64_t fenp_linear_bytes(const fenp_linear *problem)
 {
     const fenp_design *x = problem->x;
     /* pieces 3, curvatures and the like 6, trail 1, ray 2 */
     const int64_t newton = fenp_is_square(problem->loss) ? 0 : 12;
     const int64_t rest = fenp_bytes((6 + newton) * x->n + 10 * x->p, x->copies, sizeof(double));
-    if (fenp_design_is_by_rows(x)) /* sums, their matrix, a factor of it, and that of a twin */
-        return 4 * fenp_bytes(x->p + 2, x->p + 2, sizeof(double)) + 2 * rest;
+    const int64_t twin = may_have_twin(problem) ? 1 : 0;
+    if (fenp_design_is_by_rows(x)) /* sums, their matrix if that is another, factors */
+        return (2 + has_free(problem->groups) + twin) *
+                   fenp_bytes(x->p + 2, x->p + 2, sizeof(double)) +
+               rest;
     const int64_t most = FENP_GRAM_MOST / 2, likely = x->n < most ? x->n : most;
     const int64_t pool = x->p < likely ? x->p : likely, k = pool * x->copies;
     const int64_t columns = x->dense ? fenp_bytes(x->n, pool, sizeof(double)) : 0;
-    /* a matrix, a factor of it, and that of a twin or products of columns */
-    return 3 * fenp_bytes(k, k, sizeof(double)) + 2 * columns + rest;
+    return (newton ? 3 : 2 + twin) * fenp_bytes(k, k, sizeof(double)) + 2 * columns + rest;
 }

@@ -63,7 +63,7 @@ fen_status fenp_linear_solve(fenp_linear_state *s, double gap, fenp_linear_point
  * them, which both read), or no memory. */
 fenp_linear_state *fenp_linear_twin(const fenp_linear_state *s);
 void       fenp_linear_end(fenp_linear_state *s);
-/* Bytes of such a state, roughly, for the planner. */
+/* Bytes of such a state, roughly, and of its twin. The planner does not know groups: NULL. */
 int64_t    fenp_linear_bytes(const fenp_linear *problem);
 extern const char *const fenp_linear_engines[];   /* NULL last: active-set, coordinate, interior */
 #endif

@@ -17,7 +17,7 @@ typedef struct fenp_pool {
     int64_t ld;                /* room copies                                            */
     double *h;                 /* ld x ld: 2 Z'WZ (square loss) or Z'diag(v'')Z; NULL:
                                   nobody asked for it                                    */
-    int borrowed;              /* h is that of another pool, and stays as it is          */
+    int borrowed;              /* h is somebody else's: not to be freed, nor to be grown  */
     double *a;                 /* ld: 2 Z'Wy, square loss; Z'slant, see fenp_bent        */
     int64_t shaped;            /* features whose products under state->bent are in h      */
     double *centre;            /* ld: mean of z under its curvatures                     */

@@ -5,7 +5,7 @@
 #include "solver/smo.h"
 
 typedef struct fenp_pivot_room {
-    double *factor;            /* n x n: L, and room above the diagonal                 */
+    double *factor;            /* n x n: L, and room in what it does not fill           */
     double *work;              /* 7 n                                                   */
     int64_t *who;              /* n                                                     */
     double ridge;              /* R_ii / (K_ii + D_ii), see pivot.c                     */

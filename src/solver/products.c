@@ -87,7 +87,7 @@ static double largest_weight(const fenp_linear *q)
 
 /* ---- where they are --------------------------------------------------------------------- */
 
-/* The median if it is farther from 0 than the quartiles from each other, else 0; v gets sorted.
+/* The median if it is farther from 0 than the quartiles from each other, else 0; v may get sorted.
  * With 0 between the quartiles, as of columns that are centred already, it cannot be. */
 static double middle_of(double *v, int64_t count)
 {

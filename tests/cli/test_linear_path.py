@@ -338,6 +338,21 @@ class PathTest(tool.ToolTest):
         self.refuse("path", "data.csv", "--penalty", "l1", "--plot", "data.csv", code=USAGE,
                     says=["data.csv"])
 
+    def test_two_threads_look_at_rows(self):
+        """Solutions that fit nearly all are judged by the rows: each thread by its own copy."""
+        draw, columns = random.Random(3), 210
+        lines = [",".join(f"x{j}" for j in range(columns)) + ",y"]
+        for _ in range(1500):
+            row = [round(draw.gauss(0, 1), 3) for _ in range(columns)]
+            y = row[0] - 0.5 * row[1] + 1e-7 * draw.gauss(0, 1)
+            lines.append(",".join(map(str, row)) + f",{y!r}")
+        self.write("exact.csv", "\n".join(lines) + "\n")
+        one, two = (self.run_tool("path", "exact.csv", "--penalty", "l1", "--threads", threads,
+                                  "--json").json for threads in "12")
+        self.assertEqual((one["above_tolerance"], two["above_tolerance"]), (0, 0))
+        for a, b in zip(one["points"], two["points"], strict=True):
+            self.assertAlmostEqual(b["mean_loss"] / a["mean_loss"], 1.0, delta=1e-9)
+
 
 class SelectTest(tool.ToolTest):
     def test_choices(self):

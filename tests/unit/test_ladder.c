@@ -101,8 +101,8 @@ static void test_folds(void **state)
     }
     assert_int_equal(rows, 18);
     part.x.n = 18;
-    assert_int_equal(
-        fenp_ladder_descend(&part.linear, NULL, lambdas, RUNGS, GAP, keep, &k, NULL, &err), FEN_OK);
+    const fenp_ladder rungs = { lambdas, RUNGS, GAP, keep, &k, 0 };
+    assert_int_equal(fenp_ladder_descend(&part.linear, NULL, &rungs, NULL, &err), FEN_OK);
     for (int64_t r = 0; r < RUNGS; r++) {
         double loss = 0.0;
         for (int64_t i = 1; i < N; i += 4) {
