@@ -12,6 +12,7 @@
  * Cost: the time to read the columns from memory; f of sparse columns takes one thread per copy.
  */
 #include "data/design.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -324,9 +325,11 @@ static void row_scores(const fenp_design *x, const double *beta, double *f)
 
 void fenp_design_scores(const fenp_design *x, const double *beta, double *f)
 {
+    static pthread_mutex_t room = PTHREAD_MUTEX_INITIALIZER; /* of unwritten rows */
     if (x->unwritten) {
-#pragma omp critical(fenp_unwritten_room)
+        pthread_mutex_lock(&room);
         row_scores(x, beta, f);
+        pthread_mutex_unlock(&room);
     } else if (fenp_design_is_by_rows(x))
         row_scores(x, beta, f);
     else if (x->dense)
