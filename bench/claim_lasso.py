@@ -25,7 +25,7 @@ import numpy
 import lasso_problem
 import measure
 
-GOAL, RUNS, PATIENCE, SLOW, SHORT, AGAIN = 1e-7, 5, 45, 10, 1, 5
+GOAL, RUNS, PATIENCE, SLOW, SHORT, AGAIN = 1e-7, {"lasso tall": 15}, 45, 10, 1, 5
 
 
 class Peer(measure.Worker):
@@ -207,10 +207,11 @@ def race(problem, judged=True):
         quick = [rival for rival in rivals if rival.seconds <= SLOW]
         turns = [lambda n=n: worker(f"path tolerance={tolerance:g} threads={n}")
                  for n in (measure.THREADS, 1)] + [rival.turn for rival in quick]
-        seconds = measure.alternate([worker, *rivals], RUNS, *map(warm, turns), patience=2)
+        runs = RUNS.get(problem.name, 5)
+        seconds = measure.alternate([worker, *rivals], runs, *map(warm, turns), patience=2)
         for rival in rivals:
             theirs = (seconds[2 + quick.index(rival)] if rival in quick else
-                      [rival.seconds] * RUNS)
+                      [rival.seconds] * runs)
             judge(problem, rival, theirs, *seconds[:2], tolerance, judged)
         for one in (worker, *rivals):
             one.close()
