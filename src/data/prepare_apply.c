@@ -56,9 +56,7 @@ static int64_t row_of(const source *s, int64_t i) { return s->pick ? s->pick[i] 
 /* ---- one cell ----------------------------------------------------------------------- */
 typedef enum verdict { FINE, INFINITE, TOO_FAR, NOT_TEXT, GAP } verdict;
 
-/* A number where training had text: the level written the same way, else one of the same
- * value ("01234" read as 1234). */
-static int64_t level_of_number(const fenp_input *input, double cell)
+int64_t fenp_input_level_of_number(const fenp_input *input, double cell)
 {
     char text[33];
     double value;
@@ -79,7 +77,7 @@ static verdict put_text(const rule *r, double cell, double *x)
         level = r->place[(int64_t)cell];
     else if (!isnan(cell)) {
         if (!r->numbers) return NOT_TEXT;
-        level = level_of_number(r->input, cell);
+        level = fenp_input_level_of_number(r->input, cell);
     }
     memset(x, 0, (size_t)(other + 1) * sizeof *x);
     x[level < 0 ? other : level] = 1.0;

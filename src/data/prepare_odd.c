@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "data/prepare_parts.h"
 
 /* Numbers that training always had. */
@@ -40,7 +41,7 @@ static void count_gaps(const fenp_input *input, const fenp_binding *b, int64_t c
     if (gaps > 0) name_first(odd->filled_column, sizeof odd->filled_column, input->name);
 }
 
-/* unseen: room for as many as the column has levels. */
+/* Numbers, too, where training had texts. unseen: room for as many as the column has levels. */
 static void count_texts(const fenp_input *input, const fenp_binding *b, int64_t column,
                         char *unseen, fen_odd_cells *odd)
 {
@@ -50,10 +51,15 @@ static void count_texts(const fenp_input *input, const fenp_binding *b, int64_t 
         unseen[k] = fenp_input_level(input, texts->levels[k]) < 0;
     for (int64_t i = 0; i < t->rows; i++) {
         const double cell = t->cells[i * t->cols + column];
-        if (isnan(cell) || !unseen[(int64_t)cell]) continue;
+        char number[33];
+        if (isnan(cell)) continue;
+        if (texts->text ? !unseen[(int64_t)cell] : fenp_input_level_of_number(input, cell) >= 0)
+            continue;
         odd->unseen++;
-        if (odd->unseen_column[0] == '\0')
-            name_first(odd->unseen_text, sizeof odd->unseen_text, texts->levels[(int64_t)cell]);
+        if (odd->unseen_column[0] != '\0') continue;
+        if (!texts->text) number[fenp_print_double(cell, number)] = '\0';
+        name_first(odd->unseen_text, sizeof odd->unseen_text,
+                   texts->text ? texts->levels[(int64_t)cell] : number);
         name_first(odd->unseen_column, sizeof odd->unseen_column, input->name);
     }
 }
@@ -70,7 +76,7 @@ fen_status fenp_prep_odd(const fenp_prep *prep, const fen_table *table, fen_odd_
         const int64_t column = b.input[i];
         if (column < 0) continue;
         if (is_complete(input)) count_gaps(input, &b, column, odd);
-        if (!is_listed(input) || !table->column[column].text) continue;
+        if (!is_listed(input)) continue;
         char *unseen = fenp_new(table->column[column].level_count, 1);
         if (unseen)
             count_texts(input, &b, column, unseen, odd);

@@ -22,6 +22,9 @@ void       fenp_input_feature_name(const fenp_input *input, int64_t k, char *out
 void       fenp_prep_count(fenp_prep *prep);                    /* sets prep->features      */
 /* A text as the name of the level that it may be; numbers by their shortest text. */
 int64_t    fenp_input_level(const fenp_input *input, const char *text);   /* -1: other       */
+/* A number where training had text: the level written the same way, else one of the same value
+ * ("01234" read as 1234). */
+int64_t    fenp_input_level_of_number(const fenp_input *input, double cell);
 /* The input of that name, looked for from next on and then before it; -1: there is none. */
 int64_t    fenp_prep_find(const fenp_prep *prep, const char *name, int64_t next);
 /* Which column is what, with nothing learned about it. */
@@ -97,7 +100,8 @@ fen_status fenp_block_columns(const fenp_prep *prep, const fenp_block *block, fe
 fen_status fenp_apply_rows(const fenp_prep *prep, const fenp_binding *binding,
                            const int64_t *pick, int64_t rows, double *x, fen_error *err);
 
-/* The same of dense rows, whenever they are wanted: binding and pick are taken out of the block. */
+/* The same of dense rows, whenever they are wanted: binding and pick (of so
+ * many rows) are taken out of the block. */
 fen_status fenp_unwritten_open(const fenp_prep *prep, fenp_block *block, int64_t rows,
                                struct fenp_unwritten **out, fen_error *err);
 

@@ -52,6 +52,14 @@ class OddCells(ToolTest):
         found = self.predict(*rows, options=["--json", "-o", "out.csv"]).json
         self.assertEqual((found["rows"], found["filled"], found["unseen"]), (70000,) * 3)
 
+    def test_numbers_where_training_had_texts(self):
+        self.write("zip.csv", "zip,y\n" + "10115,1\n00100,2\n75001,4\n" * 10)
+        self.run_tool("fit", "zip.csv", "--target", "y", "--text", "zip", "--penalty", "none",
+                      "--quiet")
+        self.write("new.csv", "zip\n10115\n100\n99999\n")
+        self.assertIn('1 text is in no training row (first "99999" in "zip")',
+                      self.run_tool("predict", "zip.fen", "new.csv").err)
+
     def test_many_levels_have_others(self):
         rows = ["city,y"] + [f"town{i % 60},{i % 60}" for i in range(600)]
         self.write("many.csv", "\n".join(rows) + "\n")
