@@ -150,13 +150,12 @@ static fen_status build(fenp_prep **prep, fenp_sample *sample, fenp_settled *set
 
 /* What classes want besides scores: probabilities, and how many are right (by those, if there
  * are any). A fit that was ended has no time for the former. */
-enum { SIGMOID_FOLDS = 5 };
 static fen_status judge_classes(fen_model *m, const fenp_sample *sample, const fen_options *o,
                                 const fenp_strategy *plan, const fenp_task *task, fen_error *err)
 {
     const int over = fenp_was_ended(m);
     fen_status status = FEN_OK;
-    if (o->probability && !over && !fenp_tells_odds(m->loss)) {
+    if (fenp_wants_sigmoids(o, m->loss) && !over) {
         m->seed = o->seed;
         status = fenp_sigmoids(m, sample, plan->solver, m->output, task, err);
     }
@@ -174,9 +173,11 @@ fen_status fenp_sigmoids(const fen_model *m, const fenp_sample *sample, const fe
                              .bias = m->bias,
                              .gap = m->tolerance };
     if (fenp_model_is_lp(m)) problem.route = "auto"; /* verify knows no other */
-    const fenp_refits how = {
-        .solver = solver, .outputs = m->output, .nu = m->nu, .folds = SIGMOID_FOLDS, .seed = m->seed
-    };
+    const fenp_refits how = { .solver = solver,
+                              .outputs = m->output,
+                              .nu = m->nu,
+                              .folds = FENP_SIGMOID_FOLDS,
+                              .seed = m->seed };
     return fenp_calibrate(&problem, &how, out, task, err);
 }
 

@@ -14,6 +14,7 @@
 #include "fit_rounds.h"
 #include "loss/traits.h"
 #include "penalty/traits.h"
+#include "promise/calibrate.h"
 #include "solver/least_squares.h"
 
 typedef struct drive {
@@ -21,6 +22,7 @@ typedef struct drive {
     fenp_setup *setup;
     const fenp_sample *sample;
     double *beta; /* targets x columns of the design */
+    int sigmoids; /* are asked for                   */
 } drive;
 
 /* ---- the model --------------------------------------------------------------------------- */
@@ -63,7 +65,7 @@ static fen_status build(fenp_prep **prep, const fenp_sample *sample, fenp_settle
     fenp_note_preparation(*prep, sample->dropped_missing, sample->dropped_weightless, m->note,
                           sizeof m->note);
     m->prep = *prep, *prep = NULL;
-    m->hash = sample->hash;
+    m->hash = sample->hash, m->seed = o->seed;
     snprintf(m->method, sizeof m->method, "constant"); /* until a solver has done something */
     m->selection = chosen->selection, chosen->selection = (fenp_selection){ .kind = "" };
     fenp_note_labels(m, sample);
@@ -249,6 +251,9 @@ static fen_status finish(drive *d, fenp_sample *sample, const fenp_task *task, f
     const int over = fenp_was_ended(m);
     fen_status status = check_finite(m, err);
     if (status == FEN_OK) status = note_scores(d, err);
+    if (status == FEN_OK && d->sigmoids && !over)
+        status = fenp_calibrate_linear(d->setup->problem, d->setup->count, m->lambda, m->tolerance,
+                                       m->seed, sample, m->output, task, err);
     if (status == FEN_OK) status = fenp_model_train_error(m, sample, over ? NULL : task, err);
     if (status == FEN_OK && m->terms) status = fenp_model_pack_terms(m, sample->x, err);
     if (status != FEN_OK) return status;
@@ -286,7 +291,8 @@ static fen_status fit_setup(fenp_prep **prep, fenp_sample *sample, fenp_settled 
     if (status == FEN_OK) status = build(prep, sample, settled, setup, &chosen, &m, err);
     free(chosen.selection.grid);
     if (status != FEN_OK) return status;
-    drive d = { m, setup, sample, m->terms ? m->terms : m->weights };
+    drive d = { m, setup, sample, m->terms ? m->terms : m->weights,
+                fenp_wants_sigmoids(&settled->o, m->loss) };
     status = fenp_model_find_deviations(m, sample, err);
     if (status == FEN_OK) status = solve(&d, &solving, err);
     if (status == FEN_OK && chosen.cut) fenp_mark_cut(m);
@@ -304,10 +310,8 @@ fen_status fenp_fit_linear(fenp_prep **prep, fenp_sample *sample, fenp_settled *
     const double start = fenp_now();
     const fenp_task beginning = fenp_task_part(task, "preparation", 0.0, 0.1);
     fenp_setup setup;
-    const int none = fenp_is_none(settled->penalty.penalty); /* QR has columns */
-    const int selects = fenp_count_lambdas_linear(&settled->o) > 1;
-    const fenp_purpose purpose = none ? FENP_BY_COLUMNS : selects ? FENP_TO_SELECT : FENP_TO_SOLVE;
-    fen_status status = fenp_setup_make(*prep, sample, settled, purpose, &setup, &beginning, err);
+    fen_status status =
+        fenp_setup_make(*prep, sample, settled, fenp_purpose_of(settled), &setup, &beginning, err);
     if (status != FEN_OK) return status;
     status = fit_setup(prep, sample, settled, &setup, task, out, err);
     fenp_setup_free(&setup);

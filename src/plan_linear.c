@@ -65,17 +65,14 @@ static outline draw(const fenp_sample *sample, const fenp_settled *settled)
     out.fits = out.lambdas > 1 ? 1 + fenp_count_folds_linear(o, sample->n) : 1;
     out.qr = none && fenp_is_square(loss) && !o->nonnegative;
     const int64_t left = fenp_memory_limit(o) - fenp_memory_resident();
-    const fenp_purpose purpose = none              ? FENP_BY_COLUMNS
-                                 : out.lambdas > 1 ? FENP_TO_SELECT
-                                                   : FENP_TO_SOLVE;
     out.problem = (fenp_linear){
         .loss = loss, .mix = settled->penalty.par, .engine = o->engine, .room = left > 0 ? left : 1
     };
     fenp_linear tall = out.problem;
     tall.x = &out.x;
-    out.by_rows =
-        out.x.dense && !out.expands &&
-        fenp_stays_by_rows(&tall, sample->targets, settled->penalty.how != NULL, o, purpose);
+    out.by_rows = out.x.dense && !out.expands &&
+                  fenp_stays_by_rows(&tall, sample->targets, settled->penalty.how != NULL, o,
+                                     fenp_purpose_of(settled));
     return out;
 }
 

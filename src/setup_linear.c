@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "loss/traits.h"
 #include "penalty/traits.h"
 #include "promise/loo.h"
 #include "story.h"
@@ -161,6 +162,20 @@ static fen_status make_problems(const fenp_sample *sample, const fenp_settled *s
 
 /* ---- rows or columns ---------------------------------------------------------------------- */
 
+int fenp_wants_sigmoids(const fen_options *o, const fen_loss *loss)
+{
+    return o->probability && !fenp_tells_odds(loss);
+}
+
+/* QR has columns, and so have folds other than those of the selection. */
+fenp_purpose fenp_purpose_of(const fenp_settled *settled)
+{
+    const fen_options *o = &settled->o;
+    if (fenp_is_none(settled->penalty.penalty) || fenp_wants_sigmoids(o, fenp_find_loss(o->loss)))
+        return FENP_BY_COLUMNS;
+    return fenp_count_lambdas_linear(o) > 1 ? FENP_TO_SELECT : FENP_TO_SOLVE;
+}
+
 enum { MOST_PARTS = 50, SHARE_OF_ROOM = 4 };
 
 static int64_t folds_of(const fen_options *o, int64_t n, fenp_purpose purpose)
@@ -243,6 +258,27 @@ fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
     if (status == FEN_OK) status = make_groups(prep, settled, out, err);
     if (status == FEN_OK) status = make_problems(sample, settled, out, err);
     if (status == FEN_OK) status = lay_out(out, &settled->o, purpose, err);
+    if (status != FEN_OK) fenp_setup_free(out);
+    return status;
+}
+
+fen_status fenp_setup_of_model(const fen_model *m, const fenp_sample *sample, fenp_setup *out,
+                               const fenp_task *task, fen_error *err)
+{
+    fenp_settled settled = { .o = fen_options_default(), .output = m->output };
+    settled.penalty.penalty = m->penalty, settled.penalty.par = m->mix;
+    settled.o.loss = m->loss->name, settled.o.bias = m->bias;
+    settled.o.nonnegative = m->nonnegative;
+    *out = (fenp_setup){ .kernel = m->kernel };
+    const int columns = m->kernel.table->linear || m->kernel.table->basis == FEN_PRECOMPUTED;
+    fen_status status = columns ? fenp_design_of(sample, &out->x, &out->owned, err)
+                                : make_kernel_matrix(sample, out, task, err);
+    out->x.copies = m->copies;
+    const int none = fenp_is_none(m->penalty);
+    if (status == FEN_OK && none) status = make_groups(NULL, &settled, out, err);
+    if (status == FEN_OK) status = make_problems(sample, &settled, out, err);
+    for (int64_t k = 0; status == FEN_OK && !none && k < out->count; k++)
+        out->problem[k].groups = &m->groups;
     if (status != FEN_OK) fenp_setup_free(out);
     return status;
 }

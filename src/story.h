@@ -118,6 +118,10 @@ typedef struct fenp_setup {
 /* Solving alone, or also selection on folds: dense rows stay by rows where that will do; or x is
  * by columns. */
 typedef enum fenp_purpose { FENP_TO_SOLVE, FENP_TO_SELECT, FENP_BY_COLUMNS } fenp_purpose;
+/* That of a fit. */
+fenp_purpose fenp_purpose_of(const fenp_settled *settled);
+/* Sigmoids are asked for, and the loss has no probabilities of its own. */
+int        fenp_wants_sigmoids(const fen_options *o, const fen_loss *loss);
 /* Do the dense rows of such problems, outputs of them, stay by rows? */
 int        fenp_stays_by_rows(const fenp_linear *problem, int64_t outputs, int grouped,
                               const fen_options *o, fenp_purpose purpose);
@@ -125,6 +129,9 @@ int        fenp_stays_by_rows(const fenp_linear *problem, int64_t outputs, int g
 fen_status fenp_setup_make(const fenp_prep *prep, const fenp_sample *sample,
                            const fenp_settled *settled, fenp_purpose purpose, fenp_setup *out,
                            const fenp_task *task, fen_error *err);
+/* The problems that a model was the answer to, by columns; sample has the labels of its outputs. */
+fen_status fenp_setup_of_model(const fen_model *model, const fenp_sample *sample,
+                               fenp_setup *out, const fenp_task *task, fen_error *err);
 void       fenp_setup_free(fenp_setup *setup);     /* what it holds, not the struct      */
 
 /* ---- select_linear.c: lambda of penalties on coefficients -------------------------------- */

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "data/columns.h"
+#include "promise/calibrate.h"
 #include "streamed.h"
 #include "verify.h"
 
@@ -238,16 +239,30 @@ static int sensible_outputs(const fen_model *m)
     return 1;
 }
 
+static fen_status find_sigmoids(const fen_model *m, const fenp_sample *sample,
+                                const fenp_task *task, fenp_output *out, fen_error *err)
+{
+    fenp_setup setup;
+    if (!fenp_model_on_coefficients(m))
+        return fenp_sigmoids(m, sample, fenp_model_solver(m), out, task, err);
+    fen_status status = fenp_setup_of_model(m, sample, &setup, task, err);
+    if (status == FEN_OK)
+        status = fenp_calibrate_linear(setup.problem, setup.count, m->lambda, m->tolerance, m->seed,
+                                       sample, out, task, err);
+    fenp_setup_free(&setup);
+    return status;
+}
+
 /* Sigmoids are fitted to refits, which agree to the digits that their gap leaves. */
 static fen_status check_sigmoids(const fen_model *m, const fenp_sample *sample,
                                  const fenp_task *task, int *agrees, fen_error *err)
 {
-    const fenp_solver *solver = fenp_model_solver(m);
-    if (!fenp_has_sigmoid(&m->output[0]) || !solver) return FEN_OK;
+    const int known = fenp_model_on_coefficients(m) || fenp_model_solver(m);
+    if (!fenp_has_sigmoid(&m->output[0]) || !known) return FEN_OK;
     fenp_output *again = fenp_new(m->targets, sizeof *again);
     if (!again) return fenp_no_memory(err, 0, "the certificate");
     memcpy(again, m->output, (size_t)m->targets * sizeof *again);
-    const fen_status status = fenp_sigmoids(m, sample, solver, again, task, err);
+    const fen_status status = find_sigmoids(m, sample, task, again, err);
     for (int64_t t = 0; status == FEN_OK && t < m->targets; t++)
         for (int k = 0; k < 2; k++)
             *agrees &= fabs(again[t].sigmoid[k] - m->output[t].sigmoid[k]) <=
@@ -297,7 +312,7 @@ static fen_status examine_wide(const fenp_wide *wide, const fen_table *table, co
 {
     const fen_model *m = &wide->model;
     fenp_sample *sample = wide->sample;
-    int right = 1, even = 1;
+    int right = 1, likely = 1, even = 1;
     fen_status status = check_rows(m, sample->n, sample->hash, fenp_table_title(table), err);
     f->why =
         wide->agrees ? fenp_linear_objection(m) : "the preparation does not follow from the rows";
@@ -309,6 +324,7 @@ static fen_status examine_wide(const fenp_wide *wide, const fen_table *table, co
         status = fenp_outputs_apply(m->output, m->targets, m->class_weights, sample, err);
     if (status == FEN_OK) status = fenp_certify(m, sample, f->now, task, err);
     if (status == FEN_OK) status = check_error(m, sample, task, &right, err);
+    if (status == FEN_OK) status = check_sigmoids(m, sample, task, &likely, err);
     if (status == FEN_OK) status = fenp_certify_digits(m, sample, f->digits, err);
     if (status == FEN_OK) status = fenp_model_check_deviations(m, sample, &even, err);
     if (status != FEN_OK || f->why) return status;
@@ -316,6 +332,7 @@ static fen_status examine_wide(const fenp_wide *wide, const fen_table *table, co
              : !same_inputs(m, sample) ? "the stored inputs are not the prepared rows"
              : !right                  ? "the stored shares of rows do not come out again"
              : !sensible_outputs(m)    ? "an output has a parameter or sigmoid of nothing"
+             : !likely                 ? "the stored sigmoids do not come out again"
                                        : NULL;
     return FEN_OK;
 }

@@ -228,11 +228,12 @@ static int are_sigmoids(const fen_model *m)
     return allowed || !given;
 }
 
-/* A solver that is known must be one for this problem; sigmoids are refitted by it. */
+/* A solver that is known must be one for this problem; sigmoids are refitted by it, unless the
+ * penalty is on coefficients. */
 static int is_method(const fen_model *m)
 {
     const fenp_solver *solver = fenp_model_solver(m);
-    if (!solver) return !fenp_has_sigmoid(&m->output[0]);
+    if (!solver) return fenp_model_on_coefficients(m) || !fenp_has_sigmoid(&m->output[0]);
     const fenp_size size = { .n = m->n,
                              .p = m->p,
                              .targets = solver->iterative ? 1 : m->targets,

@@ -215,8 +215,7 @@ const char *fenp_file_linear_objection(const fenp_file *file, const fen_model *m
         return "the copies are not those of the targets";
     if (p->name ? m->mix < p->low || m->mix >= p->high : m->mix != 1.0)
         return "the mix does not belong to the penalty";
-    if (m->power != 2.0 || m->nu > 0.0 || fenp_has_sigmoid(&m->output[0]))
-        return "power, nu or sigmoids do not go with the penalty";
+    if (m->power != 2.0 || m->nu > 0.0) return "power or nu do not go with the penalty";
     if (m->whole < m->p || (m->whole > m->p && (!m->prep->sparse || !m->weights)) ||
         (m->all_groups && (m->whole == m->p || !m->groups.start)))
         return "there are not more features than those of training";

@@ -134,10 +134,6 @@ static fen_status check_coefficients(const fen_options *o, const fen_penalty *pe
         return fenp_fail(err, FEN_BAD_CALL,
                          "%s is for --penalty rkhs; leave it out, or --penalty %s", culprit,
                          penalty->name);
-    if (o->probability)
-        return fenp_fail(err, FEN_BAD_CALL,
-                         "--probability is for --penalty rkhs; --loss logistic has probabilities "
-                         "without it");
     if (o->nonnegative && penalty->parts == FEN_GROUPS)
         return fenp_fail(err, FEN_BAD_CALL,
                          "--nonnegative does not go with groups; use --penalty l1 or elastic");

@@ -9,6 +9,7 @@
  *   says that scores are worth nothing: it is cut to slope 0, so that no answer is turned
  *   round. 0, 0 means "no sigmoid" in an output, so that a fair coin is written with a B that
  *   is next to nothing.
+ *   Penalties on coefficients: the same by the folds of ladder.h, at the one lambda.
  * Cost: folds refits and targets x n numbers. */
 #include <float.h>
 #include <math.h>
@@ -17,6 +18,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "promise/calibrate.h"
+#include "promise/ladder.h"
 #include "promise/platt.h"
 #include "solver/descend.h"
 
@@ -86,5 +88,44 @@ fen_status fenp_calibrate(const fenp_problem *problem, const fenp_refits *how, f
     if (status == FEN_OK) status = fit_all(s, held, rest, outputs, err);
     fenp_arena_close(&arena);
     free(held);
+    return status;
+}
+
+/* ---- penalties on coefficients --------------------------------------------------------- */
+
+/* held: targets x n; losses (targets) are of no interest. */
+static fen_status hold_out(const fenp_linear *problems, int64_t count, const fenp_dealt *fold,
+                           double lambda, double gap, double *losses, double *held,
+                           const fenp_task *task, fen_error *err)
+{
+    fen_status status = FEN_OK;
+    int64_t first = 0;
+    for (int64_t q = 0; q < count && status == FEN_OK; q++) {
+        const double done = (double)(fold->fold * count + q), steps = (double)(fold->folds * count);
+        const fenp_task part =
+            fenp_task_part(task, "probabilities", done / steps, (done + 1.0) / steps);
+        status = fenp_ladder_fold(&problems[q], fold, fenp_judge(problems[q].loss), &lambda, 1, gap,
+                                  losses, held + first * problems[q].x->n, &part, err);
+        first += problems[q].x->copies;
+    }
+    return status;
+}
+
+fen_status fenp_calibrate_linear(const fenp_linear *problems, int64_t count, double lambda,
+                                 double gap, uint64_t seed, const fenp_sample *sample,
+                                 fenp_output *outputs, const fenp_task *task, fen_error *err)
+{
+    const int64_t n = sample->n, targets = sample->targets;
+    const int64_t bytes = fenp_bytes(targets + 1, n + 1, sizeof(double));
+    fenp_dealt fold = { .folds = n < FENP_SIGMOID_FOLDS ? n : FENP_SIGMOID_FOLDS, .w = sample->w };
+    double *held = fenp_new(bytes, 1), *rest = held ? held + targets * n : NULL;
+    int64_t *order = fenp_new(n, sizeof *order);
+    fen_status status =
+        held && order ? FEN_OK : fenp_no_memory(err, bytes + 8 * n, "held-out scores");
+    if (status == FEN_OK) status = fenp_deal_rows(n, fold.folds, seed, order, err);
+    for (fold.order = order; fold.fold < fold.folds && status == FEN_OK; fold.fold++)
+        status = hold_out(problems, count, &fold, lambda, gap, rest, held, task, err);
+    if (status == FEN_OK) status = fit_all(sample, held, rest, outputs, err);
+    free(held), free(order);
     return status;
 }

@@ -192,6 +192,21 @@ class Predictions(ClassTest):
         other = self.fit("--loss", "sqhinge", "--probability", "--seed", "2")
         self.assertNotEqual(first["outputs"], other["outputs"])
 
+    def test_platt_under_penalties_on_coefficients(self):
+        """elastic:0 is ridge with half of lambda: two ways to the same folds and sigmoids."""
+        self.write_rows([(0.5 * a, 0.5 * b, k) for a, b, k in points(90, 3)], ["u", "v", "w"])
+        for way in ("ovr", "ovo"):
+            options = ("--loss", "sqhinge", "--probability", "--tolerance", "1e-10", "--seed", "3",
+                       "--multiclass", way)
+            both = [self.run_tool("fit", "data.csv", *options, *which, "--json").json["outputs"]
+                    for which in (("--kernel", "linear", "--lambda", "0.05"),
+                                  ("--penalty", "elastic:0", "--lambda", "0.1"))]
+            for a, b in zip(*both):
+                for k in range(2):
+                    # refits with a kernel end at a gap of 1e-4, whose root moves scores
+                    self.assertAlmostEqual(a["sigmoid"][k], b["sigmoid"][k], delta=5e-3)
+        self.run_tool("verify", "data.fen", "data.csv")
+
     def test_quality(self):
         self.write_rows(points(60, 3), ["u", "v", "w"])
         fit = self.fit()
@@ -389,8 +404,8 @@ class OneClass(ClassTest):
 
 class Agreement(ClassTest):
     """Labels, probabilities and error rates tell one story."""
-    def check_agreement(self, labels, *options):
-        fit = self.fit(*options)
+    def check_agreement(self, labels, *options, fixed=FIXED):
+        fit = self.run_tool("fit", "data.csv", *fixed, *options, "--json").json
         found = self.run_tool("predict", "data.fen", "data.csv", "--json").json
         for said, law in zip(found["predictions"], found["probabilities"]):
             self.assertEqual(law[labels.index(said)], max(law))
@@ -408,6 +423,13 @@ class Agreement(ClassTest):
     def test_of_two_as_well(self):
         self.write_rows([(0.3 * a, 0.3 * b, k) for a, b, k in points(90, 2)], ["no", "yes"])
         self.check_agreement(["no", "yes"], "--loss", "hinge", "--probability")
+
+    def test_platt_of_a_lasso_and_a_kernel_lasso(self):
+        self.write_rows([(0.5 * a, 0.5 * b, k) for a, b, k in points(90, 2)], ["no", "yes"])
+        for options in (("--penalty", "l1"), ("--penalty", "none"), ("--penalty", "group"),
+                        ("--penalty", "l1", "--kernel", "gaussian", "--gamma", "0.5",
+                         "--lambda", "0.01")):
+            self.check_agreement(["no", "yes"], *options, "--loss", "hinge", "--probability", fixed=())
 
     def test_class_weights_do_not_count_errors(self):
         self.write_rows([(0.3 * a, 0.3 * b, k) for a, b, k in points(90, 2)], ["no", "yes"])
