@@ -1,7 +1,7 @@
-/* coefficients.c -- the table of a linear model's coefficients for people
+/* coefficients.c -- the table of a linear model's coefficients for people, or a kernel lasso's
  *
  * Those that are not 0, the largest on the scale of the prepared features first, in the units of
- * the file. One target: both scales, and the group where there are groups. Several: a column
+ * the file; of rows there is one scale. One target: both scales, and the group where there are groups. Several: a column
  * each. All within 79 characters but for long names of groups, which stand last. */
 #include <inttypes.h>
 #include <math.h>
@@ -24,6 +24,11 @@ static const json_t *entry(const listing *l, size_t rank)
     return json_array_get(l->all, (size_t)l->order[rank]);
 }
 
+static const char *scale_of(const json_t *entry)
+{
+    return json_object_get(entry, "standardised") ? "standardised" : "value";
+}
+
 /* The largest on the prepared scale in any target. */
 static double size_of(const void *of, int64_t k)
 {
@@ -31,7 +36,7 @@ static double size_of(const void *of, int64_t k)
     const json_t *json = json_array_get(l->all, (size_t)k);
     double size = 0;
     for (int64_t t = 0; t < l->targets; t++)
-        size = fmax(size, fabs(json_at_target(json, "standardised", t)));
+        size = fmax(size, fabs(json_at_target(json, scale_of(json), t)));
     return size;
 }
 
@@ -42,7 +47,7 @@ static listing list_coefficients(const json_t *model, int64_t targets)
     for (size_t j = 0; j < all; j++) {
         const json_t *json = json_array_get(l.all, j);
         for (int64_t t = 0; t < targets; t++)
-            l.scaled |= json_at_target(json, "standardised", t) != json_at_target(json, "value", t);
+            l.scaled |= json_at_target(json, scale_of(json), t) != json_at_target(json, "value", t);
         l.groups |= json_object_get(json, "group") != NULL;
         l.count += size_of(&l, (int64_t)j) > 0;
     }

@@ -200,7 +200,8 @@ static void report_rules(const json_t *model, const fen_options *o)
                strstr(choices(model), "given") ? " or by rules" : "");
 }
 
-/* What the rule of one standard error started from, in the unit in which it compares. */
+/* What the rule of one standard error started from, in the unit in which it compares, and up to
+ * what score of the table below it goes. */
 static void report_least(const json_t *model, const grid *g)
 {
     const json_t *points = json_object_get(model, "grid"), *least = NULL;
@@ -209,13 +210,14 @@ static void report_least(const json_t *model, const grid *g)
         const double score = json_at(p, "score");
         if (isfinite(score) && (!least || score < json_at(least, "score"))) least = p;
     }
-    const double terms = json_at(least, "terms");
-    char also[48] = "";
-    if (isnan(json_at(least, "standard_error"))) return;
+    const double terms = json_at(least, "terms"), error = json_at(least, "standard_error");
+    char also[48] = "", bound[32];
+    if (isnan(error)) return;
     if (!isnan(terms)) snprintf(also, sizeof also, " (%.0f term%s)", terms, terms == 1 ? "" : "s");
-    report("", "best mean %s %.5g +- %.3g%s, at lambda %.3g%s", g->square ? "square" : "loss",
-           json_at(least, "score"), json_at(least, "standard_error"),
-           strstr(g->kind, "relative") ? " (relative)" : "", json_at(least, "lambda"), also);
+    report("", "best mean %s %.5g +- %.3g%s, at lambda %.3g%s: up to %s is within",
+           g->square ? "square" : "loss", json_at(least, "score"), error,
+           strstr(g->kind, "relative") ? " (relative)" : "", json_at(least, "lambda"), also,
+           score_text(g, json_at(least, "score") + error, bound));
 }
 
 void report_choice(const json_t *model, const fen_options *o)

@@ -260,6 +260,7 @@ static fen_status finish(drive *d, fenp_sample *sample, const fenp_task *task, f
     if (m->terms && !m->inputs && m->kernel.table->basis != FEN_PRECOMPUTED)
         m->inputs = sample->x, sample->x = NULL;
     fenp_note_linear(m, d->setup->gamma_chosen);
+    fenp_note_twins(m, &d->setup->x);
     if (fenp_is_none(m->penalty)) free(m->groups.weight), m->groups.weight = NULL;
     status = fenp_model_shrink(m, err);
     if (status == FEN_OK) fenp_model_mark_idle(m);

@@ -2,8 +2,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/text.h"
 #include "loss/traits.h"
 #include "penalty/traits.h"
@@ -142,6 +144,39 @@ void fenp_note_linear(fen_model *m, int gamma_chosen)
         note(m, "columns that earlier ones span: %s", names);
     }
     if (gamma_chosen) note(m, "gamma by leave-one-out of ridge regression");
+}
+
+/* Later columns that are the same as a first one, if one of both has a coefficient and the penalty
+ * weighs them alike: which of them has it is not for the objective to say. Returns how many; which
+ * gets them, ascending. */
+static int64_t list_twins(const fen_model *m, const int64_t *twin, int64_t *which)
+{
+    int64_t count = 0;
+    for (int64_t j = 0; j < m->p; j++) {
+        const int64_t first = twin[j];
+        int used = 0;
+        if (first == j || fenp_group_weight(&m->groups, j) != fenp_group_weight(&m->groups, first))
+            continue;
+        for (int64_t t = 0; t < m->targets; t++)
+            used |= m->weights[t * m->p + j] != 0.0 || m->weights[t * m->p + first] != 0.0;
+        if (used) which[count++] = j;
+    }
+    return count;
+}
+
+void fenp_note_twins(fen_model *m, const fenp_design *x)
+{
+    if (!m->weights || m->groups.start || m->mix < 1.0 || fenp_is_none(m->penalty)) return;
+    int64_t *twin = fenp_new(2 * m->p, sizeof *twin);
+    if (twin && !fenp_design_twins(x, !m->nonnegative, twin)) {
+        char names[LIST_SIZE] = "";
+        const int64_t count = list_twins(m, twin, twin + m->p);
+        list_features(m, twin + m->p, count, names);
+        if (count)
+            note(m, "the same as an earlier column: %s; how they share a coefficient is arbitrary",
+                 names);
+    }
+    free(twin);
 }
 
 void fenp_note_idle(fen_model *m, const char *select)

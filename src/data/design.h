@@ -58,6 +58,11 @@ void fenp_design_scores(const fenp_design *x, const double *beta, double *f);
 int  fenp_design_scores_of(const fenp_design *x, const int64_t *which, int64_t count,
                            const double *beta, int64_t vectors, double *f);
 
+/* ---- twins.c ---- */
+/* twin (p): the first column that is the same, or mirrored: but for its sign; mostly itself.
+ * Nonzero: no memory. */
+int  fenp_design_twins(const fenp_design *x, int mirrored, int64_t *twin);
+
 /* What --penalty and --feature-weights make of the features of prep; copies as above.
  *   l1, elastic, none      every coefficient by itself, weights by column
  *   group, group:auto      the features of one input column are a group (one-hot blocks, a

@@ -11,6 +11,7 @@
  *
  * The intercept sums terms that may cancel: it is exact to rounding in the largest of them. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,4 +245,31 @@ int fenp_coefficients_json(json_t *out, const fen_model *m)
         failed = json_object_set_new(out, "intercept", fenp_json_numbers(of.intercept, m->targets));
     table_free(&of);
     return failed;
+}
+
+/* ---- kernel lasso: rows instead of columns ---------------------------------------------------- */
+
+static int add_row(const fen_model *m, int64_t k, json_t *list)
+{
+    const int64_t row = m->support ? m->support[k] : k;
+    char name[32];
+    int64_t t = 0;
+    while (t < m->targets && m->terms[t * m->kept + k] == 0.0) t++;
+    if (t == m->targets) return 0;
+    snprintf(name, sizeof name, "row %lld", (long long)row + 1);
+    json_t *entry = json_object();
+    const int failed =
+        json_object_set_new(entry, "name", fenp_json_string(name)) |
+        json_object_set_new(entry, "row", json_integer((json_int_t)row + 1)) |
+        json_object_set_new(entry, "value", column(m->terms, m->targets, m->kept, k));
+    return json_array_append_new(list, entry) | failed;
+}
+
+int fenp_row_coefficients_json(json_t *out, const fen_model *m)
+{
+    json_t *list = json_array();
+    int failed = 0;
+    for (int64_t k = 0; k < m->kept && !failed; k++) failed = add_row(m, k, list);
+    return failed | json_object_set_new(out, "coefficients", list) |
+           json_object_set_new(out, "intercept", fenp_json_numbers(m->offset, m->targets));
 }

@@ -353,5 +353,6 @@ fen_status fen_model_json(const fen_model *model, char **json, fen_error *err)
                  json_object_set_new(out, "targets", list(model, model->targets, target_name));
     if (!model->prep->precomputed) /* whose features are the training rows */
         failed |= fenp_coefficients_json(out, model);
+    if (model->terms) failed |= fenp_row_coefficients_json(out, model);
     return fenp_json_text(unless(failed, out), json, err);
 }

@@ -181,6 +181,8 @@ int64_t    fenp_model_empty_features(const fen_model *m);
 /* "features": names, "scale", and of linear models "coefficients" and "intercept"; nonzero: no
  * memory. */
 int        fenp_coefficients_json(json_t *out, const fen_model *m);
+/* The same two where the coefficients are those of rows (terms): "row 1" is the first of the n. */
+int        fenp_row_coefficients_json(json_t *out, const fen_model *m);
 /* features (rows x p) -> scores (rows x targets): f(x) + b */
 fen_status fenp_model_scores(const fen_model *m, const double *x, int64_t rows, double *scores,
                              const fenp_task *task, fen_error *err);

@@ -324,9 +324,12 @@ class LeastSquares(Linear):
         self.assertAlmostEqual(values["twin"], values["a"], places=10)
         single = self.fit("numbers.csv", "--penalty", "none")
         self.assertAlmostEqual(2 * values["a"], self.coefficients(single)["a"], places=9)
-        for penalty in ("l1", "elastic:0.5", "group"):
+        for penalty, said in (("l1", 1), ("elastic:0.5", 0), ("group", 0)):
             found = self.fit("twin.csv", "--penalty", penalty, "--lambda", "0.1")
             self.assert_proved(found)
+            self.assertEqual("the same as an earlier column: a;" in found["note"], said)
+        found = self.fit("twin.csv", "--penalty", "l1", "--lambda", "0.1", "--feature-weights", "a=2")
+        self.assertNotIn("earlier column", found["note"])
 
     def test_constant_columns(self):
         lines = self.read("numbers.csv").decode().split()

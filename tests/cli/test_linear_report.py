@@ -246,6 +246,9 @@ class PenaltyReports(Reports):
             least = min(found["grid"], key=lambda point: point["score"])
             self.assertIn(f"best mean {word} {least['score']:.5g} +- {least['standard_error']:.3g}, "
                           f"at lambda {least['lambda']:.3g} ({least['terms']} term", text)
+            bound = least["score"] + least["standard_error"]
+            self.assertIn(f"up to {bound ** 0.5 if loss == 'square' else bound:.6g} is within",
+                          " ".join(text.split()))
         self.assertIn(f"Error        mean loss {found['mean_loss']:.5g} training, "
                       f"{found['score']:.5g} held out\n", text)
         said = self.run_tool("fit", "plain.csv", "--penalty", "l1", "--select", "1se", code=2).err
@@ -256,7 +259,15 @@ class PenaltyReports(Reports):
                          "0.05", "--lambda", "0.1")
         found = self.run_tool("info", "plain.fen", "--json").json
         self.assertIn(f"{found['support']} of 90 rows have a coefficient", text)
-        self.assertNotIn("Coefficients", text)
+        path = self.run_tool("path", "plain.csv", "--penalty", "l1", "--kernel", "gaussian", "--gamma",
+                             "0.05", "--lambda", "0.1", "--json").json["points"][0]
+        self.assertEqual(found["support"], path["terms"])
+        self.assertEqual({one["name"] for one in found["coefficients"]}, set(path["coefficients"]))
+        for one in found["coefficients"]:
+            self.assertEqual(one["name"], f"row {one['row']}")
+            self.assertAlmostEqual(one["value"], path["coefficients"][one["name"]], 5)
+            self.assertIn(f"{one['name']} ", text)
+        self.assertAlmostEqual(found["intercept"], path["intercept"], 5)
 
 
 class Ends(ToolTest):
