@@ -98,8 +98,10 @@ static void name_selection(const outline *s, const fen_options *o, fen_plan *pla
 {
     const char *gamma = s->open ? ", gamma by leave-one-out of ridge regression" : "";
     if (s->lambdas > 1)
-        snprintf(plan->selection, sizeof plan->selection, "%s, %lld lambdas on %lld rows%s",
-                 o->select, (long long)s->lambdas, (long long)s->x.n, gamma);
+        snprintf(plan->selection, sizeof plan->selection, "%s, %lld lambdas on %lld rows%s%s",
+                 o->select, (long long)s->lambdas, (long long)s->x.n,
+                 o->lambda.choice == FEN_AUTO ? ", more (and longer) if the last is the best" : "",
+                 gamma);
     else
         snprintf(plan->selection, sizeof plan->selection, "nothing to select: %s%s",
                  o->lambda.choice == FEN_AUTO ? "there is no penalty" : "lambda is given", gamma);
