@@ -259,14 +259,13 @@ fen_status fen_path(const fen_table *table, const fen_options *given, const fen_
     const int scored = strcmp(o.select, "auto") != 0 && strcmp(o.select, "none") != 0;
     const int exact = strcmp(o.engine, "homotopy") == 0; /* no engine of a single lambda */
     if (exact) o.engine = "auto";
-    if (status == FEN_OK)
-        status = !exact && !scored && reads_rows_twice(&o)
-                     ? fenp_prep_learn_unwritten(table, &o, &prep, &sample, err)
-                     : fenp_prep_learn_nameless(table, &o, &prep, &sample, err);
     if (status != FEN_OK) return status;
     const fenp_threads before = fenp_threads_enter(o.threads);
     const fenp_task task = fenp_task_start(host, o.time_limit_seconds);
-    status = fenp_settle(&o, prep, sample, &settled, err);
+    status = !exact && !scored && reads_rows_twice(&o)
+                 ? fenp_prep_learn_unwritten(table, &o, &prep, &sample, err)
+                 : fenp_prep_learn_nameless(table, &o, &prep, &sample, err);
+    if (status == FEN_OK) status = fenp_settle(&o, prep, sample, &settled, err);
     if (status == FEN_OK && fenp_on_coefficients(&settled.o))
         status = fenp_path_linear(prep, sample, &settled, exact, scored, json, &task, err);
     else if (status == FEN_OK && exact)

@@ -89,7 +89,8 @@ fenp_design fenp_design_by_rows(const fenp_sample *sample)
                           .p = sample->p,
                           .copies = 1,
                           .by_rows = sample->x,
-                          .unwritten = sample->unwritten };
+                          .unwritten = sample->unwritten,
+                          .products = sample->products };
 }
 
 const double *fenp_design_rows(const fenp_design *x, int64_t from, int64_t count, double *room)

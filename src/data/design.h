@@ -17,6 +17,7 @@ typedef struct fenp_design {
     const double *by_rows;     /* n x p, row-major, instead of all that, of one copy: for
                                   fenp_design_scores.., _columns and linear.h alone      */
     const struct fenp_unwritten *unwritten;    /* the same, prepared when they are read */
+    const fenp_raw_products *products;         /* of unwritten ones; NULL: none         */
 } fenp_design;
 static inline int fenp_design_is_by_rows(const fenp_design *x)
 { return x->by_rows || x->unwritten; }

@@ -10,12 +10,21 @@
 #include <jansson.h>
 #include "data/table.h"
 
+/* S = sum of z z' over the rows (side x side, its upper triangle, column-major), where unit z +
+ * centre is a row of the prepared features, 1 and the target (prepare_products.c). */
+typedef struct fenp_raw_products {
+    int64_t side;
+    double *sum, *unit, *centre;    /* one piece of memory                             */
+} fenp_raw_products;
+void fenp_raw_products_free(fenp_raw_products *products);
+
 /* What the solvers see. */
 typedef struct fenp_sample {
     int64_t n, p, targets;
     double *x;          /* n x p, row-major; NULL: sparse, or unwritten               */
     struct fenp_unwritten *unwritten;  /* dense rows that are prepared when they are read;
                                           NULL: x holds them, or they are sparse      */
+    fenp_raw_products *products;       /* of unwritten rows with weights alike; NULL: none */
     int64_t *start;     /* sparse, by columns: entries of column j are                */
     int32_t *row;       /*   start[j]..start[j+1]-1, rows ascending                   */
     double  *value;

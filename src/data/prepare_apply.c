@@ -126,8 +126,8 @@ FENP_WIDE static int put_wide(const double *cells, const double *center, const d
     return put_plain(cells, center, scale, count, x);
 }
 
-static int put_stretch(const double *cells, const double *center, const double *scale,
-                       int64_t count, double *x)
+int fenp_put_stretch(const double *cells, const double *center, const double *scale, int64_t count,
+                     double *x)
 {
     return fenp_is_wide() ? put_wide(cells, center, scale, count, x)
                           : put_plain(cells, center, scale, count, x);
@@ -143,8 +143,8 @@ static int put_dense_row(const program *p, const double *cells, double *x)
 {
     for (int64_t k = 0; k < p->count;) {
         const rule *r = &p->rules[k];
-        if (r->stretch && put_stretch(cells + r->column, p->center + k, p->scale + k, r->stretch,
-                                      x + r->feature)) {
+        if (r->stretch && fenp_put_stretch(cells + r->column, p->center + k, p->scale + k,
+                                           r->stretch, x + r->feature)) {
             k += r->stretch;
             continue;
         }

@@ -304,8 +304,10 @@ static fen_status learn(fenp_prep *prep, fenp_block *block, const fen_options *o
     const char *title = fenp_table_title(table);
     fen_status status = fenp_enough_rows(prep, title, block->rows, err);
     if (status != FEN_OK) return status;
-    status = prep->precomputed ? start_precomputed(prep, block, err)
-                               : fenp_learn_inputs(prep, block, err);
+    if (block->unwritten) block->products = fenp_learn_products(prep, block, o);
+    status = prep->precomputed  ? start_precomputed(prep, block, err)
+             : !block->products ? fenp_learn_inputs(prep, block, err)
+                                : FEN_OK;
     if (status == FEN_OK) status = fenp_prep_finish(prep, title, err);
     if (status == FEN_OK) status = check_memory(prep, block, o, err);
     if (status == FEN_OK) status = fenp_block_sample(prep, block, sample, err);

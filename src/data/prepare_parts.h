@@ -78,6 +78,7 @@ typedef struct fenp_block {
     int          by_columns;      /* features of sparse rows are wanted sparse, by columns */
     int          nameless;        /* nobody asks for the hash of the rows                 */
     int          unwritten;       /* nor for dense features in memory                     */
+    fenp_raw_products *products;  /* made on the way; NULL: they were not                 */
 } fenp_block;
 fen_status fenp_block_open(const fenp_prep *prep, const fen_table *table, fenp_block *out,
                            fen_error *err);
@@ -100,6 +101,9 @@ fen_status fenp_block_columns(const fenp_prep *prep, const fenp_block *block, fe
 fen_status fenp_apply_rows(const fenp_prep *prep, const fenp_binding *binding,
                            const int64_t *pick, int64_t rows, double *x, fen_error *err);
 
+/* x = (cells - center) / scale; 0: one of them is missing or leaves the range of a double. */
+int        fenp_put_stretch(const double *cells, const double *center, const double *scale,
+                            int64_t count, double *x);
 /* The same of dense rows, whenever they are wanted: binding and pick (of so
  * many rows) are taken out of the block. */
 fen_status fenp_unwritten_open(const fenp_prep *prep, fenp_block *block, int64_t rows,
@@ -139,6 +143,12 @@ fen_status  fenp_stats_learn(fenp_stats *stats, fenp_prep *prep, const char *tit
 double      fenp_stats_spread(const fenp_stats *stats, const fenp_prep *prep);
 /* The learning of all inputs but precomputed ones from one block. */
 fen_status  fenp_learn_inputs(fenp_prep *prep, const fenp_block *block, fen_error *err);
+
+/* ---- products (prepare_products.c) ------------------------------------------------------ */
+/* The same from one pass over the rows of a table of numbers, with the products of all columns;
+ * NULL: not of this one, and nothing was learned. */
+fenp_raw_products *fenp_learn_products(fenp_prep *prep, const fenp_block *block,
+                                       const fen_options *o);
 
 /* ---- a part of the rows (prepare_part.c) ------------------------------------------------ */
 typedef struct fenp_part fenp_part;

@@ -209,6 +209,7 @@ void fenp_block_close(fenp_block *block)
     free(block->input_of);
     free(block->pick);
     fenp_sample_free(block->rows);
+    fenp_raw_products_free(block->products);
     *block = (fenp_block){ .pick = NULL };
 }
 
@@ -282,6 +283,7 @@ fen_status fenp_block_sample(const fenp_prep *prep, fenp_block *block, fenp_samp
         status = fenp_unwritten_open(prep, block, sample->n, &sample->unwritten, err);
     if (status == FEN_OK) {
         sample->hash = nameless ? 0 : fenp_hash_end(hash, prep);
+        sample->products = block->products, block->products = NULL;
         *out = sample;
     } else
         fenp_sample_free(sample);

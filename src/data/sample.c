@@ -12,6 +12,7 @@ void fenp_sample_free(fenp_sample *sample)
     if (!sample) return;
     free(sample->x);
     fenp_unwritten_free(sample->unwritten);
+    fenp_raw_products_free(sample->products);
     free(sample->start);
     free(sample->row);
     free(sample->value);
