@@ -48,13 +48,15 @@ static fen_status add_columns(fenp_joint *c, int64_t k, int64_t *count, fen_erro
     const double *g = c->g + k * c->p;
     fen_status status = FEN_OK;
     for (int64_t at = 0; status == FEN_OK && at < groups->count; at++) {
-        const int64_t j = fenp_group_member(groups, at, 0) - k * c->p;
-        int above = j >= 0 && j < c->p && fenp_joint_weight(c->m, at) == 0.0 && g[j] > 0.0 &&
-                    c->beta[k * c->p + j] == 0.0;
-        for (int64_t i = 0; above && i < *count; i++) above = c->columns[i] != j;
-        double rounding = 0.0;
-        if (above) status = fenp_joint_rounding(c, k, j, &rounding, err);
-        if (above && g[j] > rounding) c->columns[(*count)++] = j;
+        if (fenp_joint_weight(c->m, at) != 0.0) continue;
+        for (int64_t a = 0; status == FEN_OK && a < fenp_group_size(groups, at); a++) {
+            const int64_t j = fenp_group_member(groups, at, a) - k * c->p;
+            int above = j >= 0 && j < c->p && g[j] > 0.0 && c->beta[k * c->p + j] == 0.0;
+            for (int64_t i = 0; above && i < *count; i++) above = c->columns[i] != j;
+            double rounding = 0.0;
+            if (above) status = fenp_joint_rounding(c, k, j, &rounding, err);
+            if (above && g[j] > rounding) c->columns[(*count)++] = j;
+        }
     }
     return status;
 }

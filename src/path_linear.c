@@ -2,7 +2,7 @@
  *
  * The lambdas that fen_fit looks along (select_linear.c), each solution the start of the next; or
  * with --engine homotopy every breakpoint of the lasso (square loss, l1), down to where that path
- * ends or the least lambda given. Outputs by themselves, or together under group:targets.
+ * ends or the least lambda given (or a sentence that says where there are too many). Outputs by themselves, or together under group:targets.
  * Coefficients are those of the columns in the units of the file (kernels other than linear: of
  * the training rows). entered, left: against the lambda before.
  * explained: 1 - loss / loss of the best constant, which is R^2 for squares and the share of the
@@ -46,6 +46,7 @@ typedef struct trace {
     double *f, *u;           /* copies x n: X beta; n: dual vector of breakpoints            */
     int exact;               /* breakpoints tell who comes and goes                          */
     double last;             /* lambda of the last breakpoint                                */
+    int ended;               /* after which there are none                                   */
     int64_t entries;         /* since the memory was looked at                               */
 } trace;
 
@@ -188,6 +189,7 @@ static fen_status see_break(void *user, const fenp_break *at, const double *beta
     const fenp_linear *q = r->problem;
     double penalty = 0.0;
     const int known = at->feature >= 0;
+    r->ended = !known;
     if (at->lambda == r->last) return known ? add_change(r, at->feature, at->enters, err) : FEN_OK;
     for (int64_t j = 0; j < q->x->p; j++)
         if (beta[j] != 0.0)
@@ -241,15 +243,28 @@ static double null_of(const fenp_linear *q, int64_t t)
     return (double)loss;
 }
 
+/* All breakpoints: their number can grow exponentially with that of the columns. */
+static fen_status run_exact(trace *r, const fenp_task *task, fen_error *err)
+{
+    const fenp_design *x = r->problem->x;
+    const int64_t side = x->n < x->p ? x->n : x->p, most = BREAKS_PER_ROW * (side + 50);
+    r->ended = 0;
+    const fen_status status =
+        fenp_homotopy(r->problem, r->lambdas[r->count - 1], most, see_break, r, task, err);
+    if (status != FEN_OK || r->ended) return status;
+    return fenp_fail(
+        err, FEN_LIMIT,
+        "the exact path has %lld breakpoints down to lambda %.6g already: end it there "
+        "with --lambda, or leave out --engine homotopy",
+        (long long)most, r->last);
+}
+
 static fen_status run_problem(trace *r, const fenp_task *task, fen_error *err)
 {
     const fenp_design *x = r->problem->x;
-    const int64_t side = x->n < x->p ? x->n : x->p;
     r->last = INFINITY;
     for (int64_t t = 0; t < x->copies; t++) r->null[r->first + t] = null_of(r->problem, t);
-    if (r->exact)
-        return fenp_homotopy(r->problem, r->lambdas[r->count - 1], BREAKS_PER_ROW * (side + 50),
-                             see_break, r, task, err);
+    if (r->exact) return run_exact(r, task, err);
     const fenp_ladder rungs = { r->lambdas, r->count, SHARE * r->settled->o.tolerance, see, r, 0 };
     return fenp_ladder_descend(r->problem, take_begun(r), &rungs, task, err);
 }

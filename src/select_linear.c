@@ -118,7 +118,7 @@ static fen_status see_all(void *user, int64_t rung, const fenp_linear_point *at,
     const int64_t copies = q->x->copies;
     s->terms[rung] += (double)at->terms / (double)s->sample->targets;
     if (s->folds) return FEN_OK;
-    const double df = fenp_freedom(q, at);
+    const double df = fenp_freedom(q, at, s->twin);
     double *f = copies > 1 ? fenp_new(q->x->n, copies * (int64_t)sizeof *f) : NULL;
     if ((copies > 1 && !f) || isnan(df)) {
         free(f);
@@ -262,6 +262,15 @@ static int64_t pick(const fenp_lambda_search *s)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+static fen_status find_twins(fenp_lambda_search *s, fen_error *err)
+{
+    const fenp_design *x = s->problems[0].x;
+    s->twin = fenp_new(x->p, sizeof *s->twin);
+    return s->twin && !fenp_design_twins(x, 1, s->twin)
+               ? FEN_OK
+               : fenp_no_memory(err, fenp_bytes(x->p, 32, 1), "degrees of freedom");
+}
+
 static fen_status open_search(fenp_lambda_search *s, fen_error *err)
 {
     const int64_t n = s->sample->n, targets = s->sample->targets, k = s->count;
@@ -277,7 +286,10 @@ static fen_status open_search(fenp_lambda_search *s, fen_error *err)
     s->terms = s->lambdas + k, s->df = s->terms + k, s->units = s->df + k;
     s->fit = s->units + k + targets;
     s->held = s->fit + targets * k, s->weight = s->held + s->folds * targets * k;
-    if (s->folds) status = fenp_deal_rows(n, s->folds, s->o->seed, s->order, err);
+    if (s->folds)
+        status = fenp_deal_rows(n, s->folds, s->o->seed, s->order, err);
+    else
+        status = find_twins(s, err);
     for (int64_t t = 0; t < targets; t++)
         s->units[t] = fenp_score_unit(s->sample, s->outputs, s->o, !fenp_is_square(s->loss), t);
     return status;
@@ -285,7 +297,7 @@ static fen_status open_search(fenp_lambda_search *s, fen_error *err)
 
 static void close_search(fenp_lambda_search *s)
 {
-    free(s->lambdas), free(s->order), free(s->grid), free(s->scores);
+    free(s->lambdas), free(s->order), free(s->grid), free(s->scores), free(s->twin);
 }
 
 /* Solutions and scores at s->lambdas. FEN_LIMIT: of the folds that were finished, if any. */
@@ -313,6 +325,7 @@ static fen_status go_on(fenp_lambda_search *s, double step, const fenp_task *tas
 {
     fenp_lambda_search more = *s;
     more.lambdas = NULL, more.order = NULL, more.grid = NULL, more.scores = NULL;
+    more.twin = NULL;
     more.done = 0, more.count = (int64_t)ceil(log(0.1) / log(step));
     fen_status status = open_search(&more, err);
     for (int64_t k = 0; k < more.count && status == FEN_OK; k++)

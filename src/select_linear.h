@@ -17,6 +17,7 @@ typedef struct fenp_lambda_search {
     int64_t count; /* lambdas                                               */
     double *lambdas;
     double *terms, *df;  /* count: means over the outputs, sums                   */
+    int64_t *twin;       /* columns that are the same, for df; NULL: folds need none */
     double *fit;         /* targets x count: mean loss on all rows                */
     double *units;       /* targets: of the scores                                */
     int64_t folds, done; /* 0: none; how many are finished                        */

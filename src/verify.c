@@ -89,6 +89,7 @@ typedef struct finding {
     fen_certificate *now; /* one per target                                     */
     double *digits;       /* one per target: see fenp_gap_unit                  */
     const char *why;      /* what speaks against the model as a whole, or NULL  */
+    int chosen;           /* as the stored table says                           */
 } finding;
 
 static fen_status check_rows(const fen_model *m, int64_t rows, uint64_t hash, const char *title,
@@ -279,6 +280,7 @@ static fen_status examine_sample(const fen_model *m, const fen_table *table, fen
     if (status == FEN_OK)
         status = fenp_outputs_apply(m->output, m->targets, m->class_weights, sample, err);
     if (status == FEN_OK) status = fenp_check_kernel(m->kernel.table, sample, err);
+    if (status == FEN_OK) f->chosen = fenp_selection_agrees(m, sample);
     if (status == FEN_OK) status = fenp_certify(m, sample, f->now, task, err);
     if (status == FEN_OK) status = check_predictions(m, sample, task, f->now, &exact, err);
     if (status == FEN_OK) status = check_error(m, sample, task, &right, err);
@@ -322,6 +324,7 @@ static fen_status examine_wide(const fenp_wide *wide, const fen_table *table, co
     }
     if (status == FEN_OK)
         status = fenp_outputs_apply(m->output, m->targets, m->class_weights, sample, err);
+    if (status == FEN_OK) f->chosen = fenp_selection_agrees(m, sample);
     if (status == FEN_OK) status = fenp_certify(m, sample, f->now, task, err);
     if (status == FEN_OK) status = check_error(m, sample, task, &right, err);
     if (status == FEN_OK) status = check_sigmoids(m, sample, task, &likely, err);
@@ -386,6 +389,7 @@ static fen_status examine_source(const fen_model *m, fenp_source *source, const 
     if (status == FEN_OK)
         status = check_rows(m, summary.rows, summary.hash, fenp_source_title(source), err);
     if (status == FEN_OK) status = check_frequencies(m, &drawn, err);
+    f->chosen = fenp_selection_agrees(m, NULL);
     if (status == FEN_OK)
         status = fenp_certify_source(m, source, f->now, f->digits, &certifying, err);
     if (status == FEN_OK)
@@ -402,8 +406,7 @@ static void conclude(const fen_model *m, const finding *f, const fen_options *o,
                      fen_certificate *out, int *holds, fen_error *err)
 {
     const char *why = f->why;
-    if (!why && !fenp_selection_agrees(m))
-        why = "gamma, lambda and power are not the choice of the stored table";
+    if (!why && !f->chosen) why = "gamma, lambda and power are not the choice of the stored table";
     for (int64_t t = 0; t < m->targets; t++) {
         if (!why) why = objection(m, t, f->now, f->digits[t], o ? o->tolerance : m->tolerance);
         out[t] = f->now[t];
@@ -420,8 +423,8 @@ static fen_status verify(const fen_model *m, const fen_table *table, fenp_source
     const fenp_threads before = fenp_threads_enter(o ? o->threads : 0);
     const fenp_task whole = fenp_task_start(host, o ? o->time_limit_seconds : 0.0);
     const fenp_task task = fenp_task_part(&whole, "certificate", 0.0, 1.0);
-    finding f = { fenp_new(m->targets, sizeof *f.now), fenp_new(m->targets, sizeof *f.digits),
-                  NULL };
+    finding f = { fenp_new(m->targets, sizeof *f.now), fenp_new(m->targets, sizeof *f.digits), NULL,
+                  1 };
     fen_status status =
         !f.now || !f.digits
             ? fenp_no_memory(err, m->targets * (int64_t)sizeof *f.now, "the certificate")

@@ -25,5 +25,6 @@ const char *fenp_linear_objection(const fen_model *m);
 static inline int fenp_close_to(double a, double b, double unit)
 { return a == b || fabs(a - b) <= 1e-7 * unit; /* equal where both are infinite */ }
 /* ---- verify_selection.c: the choice is that of the stored table ---- */
-int fenp_selection_agrees(const fen_model *m);
+/* sample NULL: of random features, whose rows are not in memory. */
+int fenp_selection_agrees(const fen_model *m, const fenp_sample *sample);
 #endif

@@ -7,29 +7,37 @@
 #include <math.h>
 #include <string.h>
 
+#include "loss/traits.h"
 #include "verify.h"
 
-/* The least score; one standard error: the first line that is so near. */
-static const fenp_score *best_line(const fenp_selection *s)
+/* The least score; one standard error: the first line that is so near to the best, which is the
+ * one of the largest lambda among ties. */
+static const fenp_score *best_line(const fenp_selection *s, double rounding)
 {
     const fenp_score *best = NULL, *near = s->grid;
     for (int64_t i = 0; i < s->count; i++)
         if (!best || !(best->score <= s->grid[i].score)) best = &s->grid[i];
     if (!best || strncmp(s->kind, "1se:", 4) != 0) return best;
+    best = s->grid + fenp_best_score(s->grid, s->count, rounding);
     while (near < best && !(near->score <= best->score + fmax(0.0, best->deviation))) near++;
     return near;
 }
 
-/* By how much scores may differ that are a tie (fenp_best_score), with room to spare: offsets and
- * null objectives stand for the labels and for the units of the scores. */
-static double tie_of(const fen_model *m, double best)
+/* What rounding errors of the labels make of a score (fenp_score_rounding). Without the labels,
+ * which are then numbers with the square loss, offsets and null objectives stand for them. */
+static double rounding_of(const fen_model *m, const fenp_sample *sample)
 {
     double rounding = 0.0;
-    for (int64_t t = 0; m->loss->labels == FEN_NUMBERS && t < m->targets; t++) {
+    fen_options o = fen_options_default();
+    o.loss = m->loss->name, o.bias = m->bias;
+    if (sample)
+        return fenp_score_rounding(sample, m->output, &o,
+                                   !fenp_is_square(m->loss) || fenp_model_is_lp(m));
+    for (int64_t t = 0; t < m->targets; t++) {
         const double null = m->certificate[t].null, off = 8.0 * DBL_EPSILON * fabs(m->offset[t]);
         rounding += m->loss->value(0.0, off, &m->output[t].par) / (null > 0.0 ? null : 1.0);
     }
-    return fmax(2e-9 * fabs(best), 4.0 * rounding);
+    return rounding;
 }
 
 static int is_chosen(const fen_model *m, const fenp_score *line)
@@ -45,13 +53,15 @@ static int gives_way(const fenp_score *best, const fenp_score *to)
     return best->gamma != to->gamma || best->power != to->power || to->lambda > best->lambda;
 }
 
-/* The chosen gamma, lambda and power must be the best line of the stored grid, or as good. */
-int fenp_selection_agrees(const fen_model *m)
+/* The chosen gamma, lambda and power must be the best line of the stored grid, or as good, with
+ * room to spare: scores may be those of a part of the rows. */
+int fenp_selection_agrees(const fen_model *m, const fenp_sample *sample)
 {
     const fenp_selection *s = &m->selection;
-    const fenp_score *best = best_line(s);
+    const double rounding = rounding_of(m, sample);
+    const fenp_score *best = best_line(s, rounding);
     if (!best || is_chosen(m, best)) return 1;
-    const double bound = best->score + tie_of(m, best->score);
+    const double bound = best->score + fmax(2e-9 * fabs(best->score), 4.0 * rounding);
     for (int64_t i = 0; i < s->count; i++)
         if (s->grid[i].score <= bound && gives_way(best, &s->grid[i]) && is_chosen(m, &s->grid[i]))
             return 1;

@@ -216,6 +216,8 @@ const char *fenp_file_linear_objection(const fenp_file *file, const fen_model *m
     if (p->name ? m->mix < p->low || m->mix >= p->high : m->mix != 1.0)
         return "the mix does not belong to the penalty";
     if (m->power != 2.0 || m->nu > 0.0) return "power or nu do not go with the penalty";
+    if (m->nonnegative && m->penalty->parts == FEN_GROUPS)
+        return "coefficients that are not negative do not go with groups";
     if (m->whole < m->p || (m->whole > m->p && (!m->prep->sparse || !m->weights)) ||
         (m->all_groups && (m->whole == m->p || !m->groups.start)))
         return "there are not more features than those of training";

@@ -4,11 +4,13 @@
  *     D  = a_g (mix/||beta_g|| (I - beta_g beta_g'/||beta_g||^2) + (1 - mix) I)  for every group
  *
  * The derivative of the fitted values by the labels (Stein), where the support does not change.
- * For l1 D = 0 and df is the number of terms; for elastic nets it is the trace of the ridge
+ * For l1 D = 0 and df is the rank of the support: the number of terms, of which columns that are
+ * the same count once (others that depend on each other are not in a support together but by
+ * accident); for elastic nets it is the trace of the ridge
  * smoother on the support; for groups of an orthonormal design what Yuan and Lin have.
  * With a bias the columns are centred under w v''; the constant itself is not counted.
  * Special cases. Losses that have no second derivative, and matrices that cannot be factorised:
- * the number of terms. Columns beyond the number of rows count no more than those.
+ * that number. Columns beyond the number of rows count no more than those.
  * Cost. n |A|^2 + |A|^3 flops; none for l1. */
 #include "promise/ladder.h"
 
@@ -115,15 +117,33 @@ static double freedom(support *s, int64_t *place)
     return trace(s);
 }
 
-double fenp_freedom(const fenp_linear *q, const fenp_linear_point *at)
+/* Terms, the same columns once and no more than rows. seen: coefs. */
+static double count_terms(const fenp_linear *q, const double *beta, const int64_t *twin,
+                          int64_t *seen)
+{
+    const int64_t p = q->x->p, coefs = p * q->x->copies, rows = q->x->n * q->x->copies;
+    int64_t count = 0;
+    memset(seen, 0, (size_t)coefs * sizeof *seen);
+    for (int64_t j = 0; j < coefs; j++) {
+        const int64_t at = twin ? j / p * p + twin[j % p] : j;
+        count += beta[j] != 0.0 && !seen[at];
+        seen[at] |= beta[j] != 0.0;
+    }
+    return (double)(count < rows ? count : rows);
+}
+
+double fenp_freedom(const fenp_linear *q, const fenp_linear_point *at, const int64_t *twin)
 {
     const int64_t m = at->terms, rows = q->x->n * q->x->copies, coefs = q->x->p * q->x->copies;
-    const double plain = (double)(m < rows ? m : rows);
-    if (m == 0 || !q->loss->curvature || (q->mix == 1.0 && !q->groups->start)) return plain;
     int64_t *who = fenp_new(coefs + m, sizeof *who);
+    const double plain = who ? count_terms(q, at->beta, twin, who) : NAN;
+    if (!who || m == 0 || !q->loss->curvature || (q->mix == 1.0 && !q->groups->start)) {
+        free(who);
+        return plain;
+    }
     double *work = fenp_new(2 * rows + m, sizeof *work), *h = fenp_new(2 * m, m * 8);
     double answer = NAN;
-    if (who && work && h) {
+    if (work && h) {
         support s = { .of = q, .at = at, .m = m, .who = who + coefs };
         s.v = work, s.f = s.v + rows, s.product = s.f + rows;
         s.h = h, s.k = h + m * m;

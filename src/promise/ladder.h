@@ -46,6 +46,8 @@ int64_t    fenp_ladder_fold_bytes(const fenp_design *x, int64_t folds, int64_t c
 
 /* ---- freedom.c ---- */
 /* Degrees of freedom of a solution, tr((H + lambda D)^-1 H) on its support: H the second
- * derivative of the loss there, D that of the penalty. NAN: no memory. */
-double     fenp_freedom(const fenp_linear *problem, const fenp_linear_point *at);
+ * derivative of the loss there, D that of the penalty. twin: those of fenp_design_twins; NULL: all
+ * columns differ. NAN: no memory. */
+double     fenp_freedom(const fenp_linear *problem, const fenp_linear_point *at,
+                        const int64_t *twin);
 #endif

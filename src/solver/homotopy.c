@@ -185,21 +185,31 @@ static int64_t first_wrong(fenp_walk *k, int64_t count)
     return -1;
 }
 
+/* As far as anybody can tell: by the size of A. */
+static double progress(const fenp_walk *k)
+{
+    return (double)k->m / (double)(k->n < k->p ? k->n + 1 : k->p + 1);
+}
+
 /* A of the piece that begins here, and its d and g. Rounding errors could let two change sides
- * for ever: after many changes whoever has left stays outside. */
-static fen_status resolve(fenp_walk *k, fen_error *err)
+ * for ever: after many changes whoever leaves stays outside, as long as this goes on. */
+static fen_status resolve(fenp_walk *k, const fenp_task *task, fen_error *err)
 {
     const int64_t count = list_open(k);
-    fen_status status = FEN_OK;
+    fen_status status = fenp_task_at(task, progress(k), err);
     int64_t changes = 0, j;
     while (status == FEN_OK && (j = first_wrong(k, count)) >= 0) {
         if (k->side[j] == 0) {
             status = fenp_walk_join(k, j, sign_of(k, j), err);
         } else {
             fenp_walk_leave(k, j);
-            k->aside[j] = changes > 20 * (count + 1);
+            if (changes > 20 * (count + 1))
+                k->aside[j] = 1;
+            else
+                fenp_walk_call_back(k);
         }
         changes++;
+        if (status == FEN_OK) status = fenp_task_at(task, progress(k), err);
     }
     if (status != FEN_OK) return status;
     fenp_walk_correlate(k, k->r, NULL, k->p, k->g);
@@ -266,9 +276,7 @@ static fen_status descend(fenp_walk *k, double least, watch *to, const fenp_task
     memset(k->open, 0, (size_t)k->p);
     while (status == FEN_OK && k->lambda > least) {
         memcpy(k->was, k->side, (size_t)k->p);
-        status =
-            fenp_task_at(task, (double)k->m / (double)(k->n < k->p ? k->n + 1 : k->p + 1), err);
-        if (status == FEN_OK) status = resolve(k, err);
+        status = resolve(k, task, err);
         if (status == FEN_OK) status = tell_changes(k, to, err);
         if (status != FEN_OK || to->seen >= to->most) return status;
         double time;

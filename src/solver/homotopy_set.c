@@ -139,7 +139,6 @@ void fenp_walk_leave(fenp_walk *k, int64_t j)
     memmove(k->who + a, k->who + a + 1, (size_t)(k->m - a) * sizeof *k->who);
     k->side[j] = 0;
     k->beta[j] = k->d[j] = 0.0;
-    fenp_walk_call_back(k);
 }
 
 /* ---- work areas -------- */

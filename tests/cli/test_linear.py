@@ -196,6 +196,32 @@ class Fits(Linear):
                             loss, says=["auto makes one", "every target", "write a number"])
 
 
+class Choices(Linear):
+    def test_ties_of_labels_without_noise(self):
+        """Scores are rounding errors of the labels, among which the largest lambda is chosen."""
+        source = random.Random(4)
+        rows = [[source.uniform(-1, 1) for _ in range(3)] for _ in range(40)]
+        self.write("exact.csv", "a,b,c,y\n" + "".join(
+            ",".join(map(repr, x)) + f",{3000 * x[0] - 2000 * x[1]!r}\n" for x in rows))
+        for loss in ("absolute", "pinball:0.3", "eps:0", "square"):
+            for select in ("kfold:10", "1se:10", "loo"):
+                self.fit("exact.csv", "--penalty", "l1", "--loss", loss, "--select", select,
+                         model="m.fen")
+                self.assert_verified("m.fen", "exact.csv")
+
+    def test_the_same_column_three_times(self):
+        """Criteria count it once: its fits, and so the choice, are those of the column alone."""
+        lines = self.read("numbers.csv").decode().split()
+        self.write("thrice.csv", "\n".join(
+            [",".join(f"{name}{k}" for k in range(2) for name in lines[0].split(",")[:-1]) + ","
+             + lines[0]] + [",".join(2 * line.split(",")[:-1]) + "," + line for line in lines[1:]])
+            + "\n")
+        for select in ("aic", "bic"):
+            once, thrice = [self.fit(name, "--penalty", "l1", "--select", select)["lambda"]
+                            for name in ("numbers.csv", "thrice.csv")]
+            self.assertAlmostEqual(once / thrice, 1, 6)
+
+
 class KernelLasso(Linear):
     def test_terms_are_rows(self):
         for loss in ("square", "eps:0.1", "huber:1"):

@@ -320,6 +320,31 @@ class PathTest(tool.ToolTest):
         self.assertTrue(all(p["relative_gap"] < 1e-9 for p in exact))
         self.assertLessEqual(exact[-1]["terms"], 2)
 
+    def test_columns_that_are_nearly_the_same(self):
+        """Two columns changed sides for ever here; how far the path is proved is said."""
+        name = os.path.join(os.path.dirname(os.path.abspath(tool.__file__)), "data",
+                            "near_twins.csv")
+        found = self.run_tool("path", name, "--penalty", "l1", "--task", "regression", "--engine",
+                              "homotopy", "--feature-weights",
+                              "x1=0,x14=0,x12=0.5,x8=2,x20=0.5,x28=0", "--json", code=1).json
+        above = sum(not p["relative_gap"] <= 1e-6 for p in found["points"])
+        self.assertEqual(found["above_tolerance"], above)
+        self.assertLess(above, len(found["points"]))
+
+    def test_more_breakpoints_than_anybody_wants(self):
+        """(3^p + 1)/2 of them (Mairal and Yu, 2012), each column a tenth of what the last may be."""
+        x, y = [[1.0]], [1.0]
+        while len(y) < 8:
+            size = 0.1 / max(1, len(y)) * min(abs(v) for row in x for v in row if v)
+            x = [row + [2 * size * label] for row, label in zip(x, y)] + [[0.0] * len(y) + [size]]
+            y.append(1.0)
+        self.write("data.csv", ",".join(f"x{j}" for j in range(8)) + ",y\n" + "".join(
+            ",".join(map(repr, row)) + ",1\n" for row in x))
+        said = self.run_tool("path", "data.csv", "--penalty", "l1", "--engine", "homotopy",
+                             "--no-bias", "--scale", "none", "--task", "regression", "--lambda",
+                             "1e-30", code=1).err
+        self.assertRegex(said, r"has 1160 breakpoints down to lambda .*: end it there")
+
     def test_bad_requests(self):
         self.write("data.csv", table())
         for words, says in (

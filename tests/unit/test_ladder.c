@@ -187,7 +187,7 @@ static void check_freedom(problem *q, double lambda, int plain)
     fenp_linear_point at = { .lambda = lambda, .beta = beta, .b = b };
     solve(q, &at);
     assert_true(at.terms > 0);
-    const double df = fenp_freedom(&q->linear, &at), true_df = by_differences(q, lambda);
+    const double df = fenp_freedom(&q->linear, &at, NULL), true_df = by_differences(q, lambda);
     assert_true(fabs(df - true_df) < 2e-3 * true_df); /* solutions are good to about 1e-7 */
     assert_true(plain ? df == (double)at.terms : df < (double)at.terms);
 }
@@ -223,9 +223,11 @@ static void test_plain_freedom(void **state)
     (void)state;
     fill(&q, "absolute", 1, 4);
     q.linear.mix = 0.5;
-    assert_true(fenp_freedom(&q.linear, &at) == 2.0);
+    assert_true(fenp_freedom(&q.linear, &at, NULL) == 2.0);
+    const int64_t twin[P] = { 0, 1, 0, 3, 4 };
+    assert_true(fenp_freedom(&q.linear, &at, twin) == 1.0);
     at.terms = 0, beta[0] = beta[2] = 0.0;
-    assert_true(fenp_freedom(&q.linear, &at) == 0.0);
+    assert_true(fenp_freedom(&q.linear, &at, NULL) == 0.0);
 }
 
 int main(void)
