@@ -47,6 +47,15 @@ typedef struct fen_error { fen_status status; char message[508]; } fen_error;
 /* A row-major matrix owned elsewhere: entry (i,j) is at[i*stride + j]. */
 typedef struct fen_view { const double *at; int64_t rows, cols, stride; } fen_view;
 
+/* A sparse one: the entries of row i are value[start[i]] .. value[start[i+1] - 1], in the columns
+ * index[..], which ascend (CSR); by_columns: those of column j, in the rows index[..] (CSC). */
+typedef struct fen_sparse {
+    int64_t rows, cols;
+    int32_t by_columns;
+    const int64_t *start, *index;
+    const double  *value;
+} fen_sparse;
+
 typedef struct fen_table fen_table;     /* raw columns as they stood in a file        */
 typedef struct fen_stream fen_stream;   /* a file read block by block                 */
 typedef struct fen_model fen_model;     /* self-contained: may outlive its table      */
@@ -151,6 +160,10 @@ FEN_API fen_status fen_table_read(const char *path, const fen_options *o,
 FEN_API fen_status fen_table_copy(fen_view inputs, fen_view labels,
                                   const double *weights /* NULL: none */,
                                   fen_table **out, fen_error *err);
+/* As a svmlight file would be read: columns x1..xd, then label (NULL: zeros, for predictions).
+ * Penalties on coefficients with a linear kernel take it as it is; zeros need no memory. */
+FEN_API fen_status fen_table_copy_sparse(const fen_sparse *inputs, const double *labels,
+                                         fen_table **out, fen_error *err);
 FEN_API fen_status fen_table_generate(const char *name, const fen_options *o,
                                       fen_table **out, fen_error *err);
 /* Written beside path and renamed: an existing file is replaced whole or not at all. */
