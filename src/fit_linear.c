@@ -108,11 +108,69 @@ static fen_status solve_least_squares(drive *d, const fenp_task *task, fen_error
     return FEN_OK;
 }
 
+static void forget_rank(fen_model *m)
+{
+    free(m->aliased), m->aliased = NULL;
+    m->aliased_count = 0, m->rank = -1, m->condition = NAN;
+}
+
 /* Pairs of classes have rows of their own each; signs of coefficients are no matter of QR. */
-static int takes_qr(const fen_model *m)
+static int may_take_qr(const fen_model *m)
 {
     const int pairs = m->prep->class_count > 2 && m->output[0].minus >= 0;
-    return fenp_is_none(m->penalty) && fenp_is_square(m->loss) && !m->nonnegative && !pairs;
+    return fenp_is_none(m->penalty) && !m->nonnegative && !pairs;
+}
+
+static int takes_qr(const fen_model *m) { return may_take_qr(m) && fenp_is_square(m->loss); }
+
+/* ---- no penalty, another loss, as many columns as rows: every label may be met ---------------- */
+
+static int may_meet_labels(const drive *d)
+{
+    return may_take_qr(d->m) && !takes_qr(d->m) && d->setup->x.p + d->m->bias >= d->m->n &&
+           strcmp(d->setup->problem[0].engine, "auto") == 0;
+}
+
+/* Are the scores of all rows their labels, but for rounding errors? 0 also where there is no memory
+ * for them. */
+static int meets_labels(const drive *d)
+{
+    static const double NEARLY = 1e-10;
+    const fen_model *m = d->m;
+    double *f = fenp_new(m->n, sizeof *f), most = 0.0, off = 0.0;
+    for (int64_t t = 0; f && t < m->targets; t++) {
+        fenp_design_scores(&d->setup->x, d->beta + t * d->setup->x.p, f);
+        for (int64_t i = 0; i < m->n; i++) {
+            const double y = d->sample->y[t * m->n + i];
+            most = fmax(most, fabs(y)), off = fmax(off, fabs(y - f[i] - m->offset[t]));
+        }
+    }
+    free(f);
+    return f && off <= NEARLY * most;
+}
+
+/* Margins of 1 become a little more, whose loss is 0; there is no best logistic loss, but one that
+ * is next to nothing. */
+static void widen_margins(const drive *d)
+{
+    fen_model *m = d->m;
+    const double by = fenp_tells_odds(m->loss) ? 20.0 : 1.0 + 1e-8;
+    for (int64_t k = 0; k < m->targets * d->setup->x.p; k++) d->beta[k] *= by;
+    for (int64_t t = 0; t < m->targets; t++) m->offset[t] *= by;
+}
+
+/* By least squares, whose coefficients are the shortest; u = 0 says that no loss is below 0. *met 0:
+ * labels are not to be met, and the model is as it was. */
+static fen_status meet_labels(drive *d, int *met, const fenp_task *task, fen_error *err)
+{
+    fen_model *m = d->m;
+    fen_status status = solve_least_squares(d, task, err);
+    if (status == FEN_OK) *met = meets_labels(d);
+    memset(m->dual, 0, (size_t)(m->targets * m->n) * sizeof(double));
+    forget_rank(m);
+    if (!*met) return status;
+    if (m->loss->labels == FEN_SIGNS) widen_margins(d);
+    return fenp_certify(m, d->sample, m->certificate, task, err);
 }
 
 /* ---- working sets -------------------------------------------------------------------------- */
@@ -180,16 +238,21 @@ static fen_status solve_by_qr(drive *d, const fenp_task *task, fen_error *err)
     const fenp_rounds rounds = rounds_of(d);
     status = fenp_make_constants(&rounds, err);
     memset(m->dual, 0, (size_t)(m->targets * m->n) * sizeof(double));
-    free(m->aliased), m->aliased = NULL;
-    m->aliased_count = 0, m->rank = -1;
+    forget_rank(m);
     if (status == FEN_OK) status = fenp_certify(m, d->sample, m->certificate, NULL, err);
     if (status == FEN_OK) fenp_say_what_ended(m, why);
     return status;
 }
 
+/* Labels that cannot be met, or a limit before they were, are for the working sets. */
 static fen_status solve(drive *d, const fenp_task *task, fen_error *err)
 {
-    return takes_qr(d->m) ? solve_by_qr(d, task, err) : solve_in_rounds(d, task, err);
+    int met = 0;
+    fen_status status = FEN_OK;
+    if (takes_qr(d->m)) return solve_by_qr(d, task, err);
+    if (may_meet_labels(d)) status = meet_labels(d, &met, task, err);
+    if (met || (status != FEN_OK && !fenp_is_end(status))) return status;
+    return solve_in_rounds(d, task, err);
 }
 
 /* ---- what a model needs besides ------------------------------------------------------------ */

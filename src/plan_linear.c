@@ -63,7 +63,8 @@ static outline draw(const fenp_sample *sample, const fenp_settled *settled)
     out.entries = sample->start ? sample->start[sample->p] : out.x.n * out.x.p;
     out.lambdas = none ? 1 : fenp_count_lambdas_linear(o);
     out.fits = out.lambdas > 1 ? 1 + fenp_count_folds_linear(o, sample->n) : 1;
-    out.qr = none && fenp_is_square(loss) && !o->nonnegative;
+    const int met = out.x.p + o->bias >= out.x.n && strcmp(o->engine, "auto") == 0;
+    out.qr = none && !o->nonnegative && (fenp_is_square(loss) || met); /* labels, if it is not */
     const int64_t left = fenp_memory_limit(o) - fenp_memory_resident();
     out.problem = (fenp_linear){
         .loss = loss, .mix = settled->penalty.par, .engine = o->engine, .room = left > 0 ? left : 1

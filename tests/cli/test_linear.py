@@ -339,6 +339,36 @@ class LeastSquares(Linear):
         self.assertEqual(sum(entry.get("aliased", False) for entry in found["coefficients"]), 19)
         self.assert_verified("m.fen", "wide.csv")
 
+    def test_more_columns_than_rows_with_every_loss(self):
+        """Labels are met, so that no loss is less; of the logistic one there is no least."""
+        source = random.Random(8)
+        lines = [",".join(f"x{j}" for j in range(30)) + ",y,kind"]
+        for _ in range(12):
+            lines.append(",".join(f"{source.gauss(0, 1):.6f}" for _ in range(30))
+                         + f",{source.gauss(5, 2):.6f},{source.choice(['yes', 'no'])}")
+        self.write("wide.csv", "\n".join(lines) + "\n")
+        numbers = self.run_tool("plan", "wide.csv", "--target", "y", "--text", "kind", "--penalty",
+                                "none", "--loss", "huber:1", "--json").json
+        self.assertEqual(numbers["method"], "qr")
+        for target, losses in (("y", ("absolute", "huber:1", "pinball:0.2", "eps:0.1", "sqeps:0.1")),
+                               ("kind", ("hinge", "sqhinge"))):
+            for loss in losses:
+                found = self.fit("wide.csv", "--target", target, "--penalty", "none", "--loss", loss,
+                                 model="m.fen")
+                self.assert_proved(found)
+                self.assertEqual(found["method"], "qr")
+                self.assertLess(found["primal"], 1e-12)
+                self.assert_verified("m.fen", "wide.csv")
+        found = self.fit("wide.csv", "--target", "kind", "--penalty", "none", "--loss", "logistic",
+                         code=UNPROVED)
+        self.assertIn("no minimum exists", found["note"])
+        lines.append(lines[1].rsplit(",", 2)[0] + ",99,yes")     # one row, two labels
+        self.write("torn.csv", "\n".join(lines) + "\n")
+        found = self.fit("torn.csv", "--target", "y", "--penalty", "none", "--loss", "absolute",
+                         "--scale", "none")
+        self.assert_proved(found)
+        self.assertGreater(found["primal"], 1)
+
     def test_identical_columns(self):
         lines = self.read("numbers.csv").decode().split()
         twin = ["twin," + lines[0]] + [line.split(",")[0] + "," + line for line in lines[1:]]

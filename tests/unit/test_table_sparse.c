@@ -96,11 +96,13 @@ static void fit(const fen_table *t, double value[P], double scores[N])
 static void the_same_model(void **state)
 {
     (void)state;
-    char path[] = "/tmp/fenchel_sparse_XXXXXX";
+    const char *folder = getenv("TMPDIR");
+    char path[1024];
     double value[3][P], scores[3][N];
     fen_table *t[3] = { copy(&ROWS), copy(&COLUMNS), NULL };
     fen_options o = fen_options_default();
     fen_error err;
+    snprintf(path, sizeof path, "%s/test_table_sparse.XXXXXX", folder ? folder : "/tmp");
     const int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
