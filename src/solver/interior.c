@@ -23,8 +23,8 @@
  *     ds = S dbeta - shift,     1/S = b+/(l - s) + b-/(l + s)
  *     (X'DX + d + S) dbeta = X'D rho + shift + (what the columns lack)
  *
- * One Gram matrix and one Cholesky factorisation of order k per iteration, also where k > n:
- * S keeps it positive definite. Refinement works on du and dbeta together: D grows without
+ * One Gram matrix and one Cholesky factorisation of order k per iteration (of order n where columns
+ * by far outnumber rows: interior_wide.c); S keeps it positive definite where k > n. Refinement works on du and dbeta together: D grows without
  * bound, and du computed from dbeta alone would lose as many digits. Nothing is added to the
  * pivots unless the factorisation breaks down. Where the penalty has a curvature more columns
  * than rows may be at work at the end; D is then kept in proportion to S, for the factor alone,
@@ -39,7 +39,7 @@
  * Accuracy. The gap is that of the best beta and the best u seen, u in the feasible set
  * (interior_value.c): 1e-8 in 8 to 20 iterations, 1e-10 as a rule in one more. x_j'u = l is known
  * to a rounding of sum |x_ij u_i|: below l = 1e-10 of that gaps may stay above 1e-8.
- * Cost. n k^2 + k^3/3 flops per iteration; 8 (k^2 + 512 k) bytes, 10 to 40 numbers per row, and
+ * Cost. n k^2 + k^3/3 flops per iteration, n^2 k + n^3/3 where n is far below k; 8 (k^2 + 512 k) bytes, 10 to 40 numbers per row, and
  * a copy of x if there are several free columns. */
 #include "solver/interior.h"
 
@@ -98,6 +98,7 @@ fen_status fenp_inside_factor(fenp_inside *s, const double *weight, const int64_
 {
     fen_status status = FEN_OK;
     int64_t rank = count > 0 ? -1 : 0;
+    if (!list && (s->wide = fenp_wide_suits(s))) return fenp_wide_factor(s, weight, task, err);
     for (double more = 0.0; status == FEN_OK && rank < count && more < 1.0;
          more = fmax(100.0 * more, 1e-15)) {
         multiply(s, weight, list, count);
@@ -112,6 +113,12 @@ fen_status fenp_inside_factor(fenp_inside *s, const double *weight, const int64_
     }
     s->factored = status == FEN_OK && rank >= count;
     return status;
+}
+
+fen_status fenp_inside_solve(const fenp_inside *s, double *r, fen_error *err)
+{
+    return s->wide ? fenp_wide_solve(s, r, err)
+                   : fenp_cholesky_solve(s->k, s->gram, s->side, r, 1, err);
 }
 
 /* out <- sum of the terms of every row */
@@ -282,7 +289,7 @@ static fen_status solve(fenp_inside *s, int passes, fen_error *err)
         if (little && pass > 0) break;
         if (!(size < 0.5 * before)) break; /* as far as this factor goes */
         before = pass > 0 ? size : INFINITY;
-        status = fenp_cholesky_solve(s->k, s->gram, s->side, s->right, 1, err);
+        status = fenp_inside_solve(s, s->right, err);
         fenp_inside_times(s, s->right, s->row);
         for (int64_t t = 0; t < s->terms; t++) {
             const double rest = s->rho[t] - s->fit[t % s->n] - s->steep[t] * s->du[t];

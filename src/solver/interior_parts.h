@@ -47,6 +47,8 @@ typedef struct fenp_inside {
     double *w1, *lambda1, *q1, *work1, *work2;
     /* matrices and room to work */
     int    factored;
+    int    wide;                 /* as interior_wide.c does it                            */
+    int64_t wide_frees;          /* free columns there                                    */
     const double *design;        /* x, or copy: x with the basis for the free columns     */
     double *copy, *basis, *triangle;
     int64_t side;                /* columns that gram has room for: free ones, or all     */
@@ -85,6 +87,15 @@ void   fenp_inside_gather(const fenp_inside *s, const double *term, double *out)
  * What has no pivot gets one; factored is 0 if there are numbers beyond the range of doubles. */
 fen_status fenp_inside_factor(fenp_inside *s, const double *weight, const int64_t *list,
                               int64_t count, const fenp_task *task, fen_error *err);
+
+/* r <- the answer to r by the factor over all of them. */
+fen_status fenp_inside_solve(const fenp_inside *s, double *r, fen_error *err);
+
+/* ---- interior_wide.c: the same by the rows, where they are fewer ----------------------- */
+int        fenp_wide_suits(const fenp_inside *s);
+fen_status fenp_wide_factor(fenp_inside *s, const double *weight, const fenp_task *task,
+                            fen_error *err);
+fen_status fenp_wide_solve(const fenp_inside *s, double *r, fen_error *err);
 
 /* beta and u as they stand are kept if they are better than the best so far */
 void   fenp_inside_offer(fenp_inside *s);

@@ -168,8 +168,7 @@ static fen_status ridge(fenp_inside *s, const fenp_task *task, fen_error *err)
     fen_status status = fenp_inside_factor(s, s->row, NULL, s->k, task, err);
     fenp_inside_transposed(s, s->fit, s->beta);
     if (!s->factored) memset(s->beta, 0, (size_t)s->k * sizeof(double));
-    if (status == FEN_OK && s->factored)
-        status = fenp_cholesky_solve(s->k, s->gram, s->side, s->beta, 1, err);
+    if (status == FEN_OK && s->factored) status = fenp_inside_solve(s, s->beta, err);
     return status;
 }
 

@@ -156,7 +156,7 @@ static inline void judge(const fenp_interior *q, const fitted *f, double limit, 
 typedef enum kind { LASSO, GROUPS, ELASTIC, ELASTIC_GROUPS, SIGNS, FREE, FREE_SIGNS, KINDS } kind;
 static const char *const kind_names[] = { "lasso", "groups", "elastic",   "elastic groups",
                                           "signs", "free",   "free signs" };
-enum { ROWS = 60, COLUMNS = 64 };
+enum { ROWS = 60, COLUMNS = 208 };
 
 typedef struct made {
     double x[ROWS * COLUMNS], y[ROWS], w[ROWS], f0[ROWS], l[COLUMNS], d[COLUMNS], par[1];

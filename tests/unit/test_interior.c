@@ -7,11 +7,11 @@ static void test_all(void **state)
     (void)state;
     const struct {
         int64_t n, k;
-    } sizes[] = { { 60, 9 }, { 20, 41 }, { 31, 3 } };
+    } sizes[] = { { 60, 9 }, { 20, 41 }, { 31, 3 }, { 16, 205 } }; /* the last: interior_wide.c */
     const double ls[] = { 0.1, 1e-3 };
     for (int i = 0; fenp_losses[i]; i++)
         for (int c = 0; fenp_losses[i]->piece && c < KINDS; c++)
-            for (int z = 0; z < 12; z++) {
+            for (int z = 0; z < 16; z++) {
                 char what[96];
                 made *m = make(fenp_losses[i], (kind)c, sizes[z / 4].n, sizes[z / 4].k, ls[z % 2]);
                 m->q.inside = z / 2 % 2;
