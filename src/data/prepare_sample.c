@@ -12,23 +12,41 @@
 static const double LARGEST_TARGET = 1e140; /* sums of squares stay in range */
 
 /* ---- usable rows -------------------------------------------------------------------- */
-static fen_status check_target(const fenp_prep *prep, const fen_table *table, int64_t column,
-                               fen_error *err)
+static fen_status check_columns(const fenp_prep *prep, const fenp_binding *b, fen_error *err)
 {
-    const fenp_column *c = column >= 0 ? &table->column[column] : NULL;
-    if (!c || !c->text || prep->class_count > 0) return FEN_OK;
-    if (c->level_count == 0)
-        return fenp_fail(err, FEN_BAD_DATA, "%.200s: column \"%.60s\", the target, is empty",
-                         fenp_table_title(table), c->name);
-    return fenp_fail(err, FEN_BAD_DATA,
-                     "%.200s: column \"%.60s\" holds text (\"%.40s\"%s%.40s%s): "
-                     "regression, which --approx or --task asks for, needs numbers; leave that "
-                     "out, or choose a numeric column with --target",
-                     fenp_table_title(table), c->name, c->levels[0],
-                     c->level_count > 1 ? ", \"" : "", c->level_count > 1 ? c->levels[1] : "",
-                     c->level_count > 2   ? "\", ..."
-                     : c->level_count > 1 ? "\""
-                                          : "");
+    const fen_table *table = b->table;
+    for (int64_t t = 0; t < prep->targets; t++) {
+        const fenp_column *c = b->target[t] >= 0 ? &table->column[b->target[t]] : NULL;
+        if (c && c->text && c->level_count == 0 && prep->class_count == 0)
+            return fenp_fail(err, FEN_BAD_DATA, "%.200s: column \"%.60s\", the target, is empty",
+                             fenp_table_title(table), c->name);
+    }
+    if (b->weights >= 0 && table->column[b->weights].text)
+        return fenp_fail(err, FEN_BAD_DATA,
+                         "%.200s: column \"%.60s\" holds text, but weights "
+                         "must be numbers >= 0",
+                         fenp_table_title(table), prep->weights);
+    return FEN_OK;
+}
+
+/* Where no row is usable no classes were found either: that is for fenp_enough_rows to say. */
+static fen_status check_numbers(const fenp_prep *prep, const fenp_binding *b, const fenp_sample *s,
+                                fen_error *err)
+{
+    for (int64_t t = 0; s->n > 0 && prep->class_count == 0 && t < prep->targets; t++) {
+        const fenp_column *c = b->target[t] >= 0 ? &b->table->column[b->target[t]] : NULL;
+        if (!c || !c->text) continue;
+        return fenp_fail(err, FEN_BAD_DATA,
+                         "%.200s: column \"%.60s\" holds text (\"%.40s\"%s%.40s%s): "
+                         "regression, which --approx or --task asks for, needs numbers; leave that "
+                         "out, or choose a numeric column with --target",
+                         fenp_table_title(b->table), c->name, c->levels[0],
+                         c->level_count > 1 ? ", \"" : "", c->level_count > 1 ? c->levels[1] : "",
+                         c->level_count > 2   ? "\", ..."
+                         : c->level_count > 1 ? "\""
+                                              : "");
+    }
+    return FEN_OK;
 }
 
 static fen_status bad_cell(const fen_table *table, int64_t row, const char *name,
@@ -146,14 +164,7 @@ static fen_status usable_rows(const fenp_prep *prep, const fenp_binding *binding
                               fenp_sample **sample, int64_t **pick, fen_error *err)
 {
     const fen_table *table = binding->table;
-    fen_status status = FEN_OK;
-    for (int64_t t = 0; status == FEN_OK && t < prep->targets; t++)
-        status = check_target(prep, table, binding->target[t], err);
-    if (status == FEN_OK && binding->weights >= 0 && table->column[binding->weights].text)
-        status = fenp_fail(err, FEN_BAD_DATA,
-                           "%.200s: column \"%.60s\" holds text, but weights "
-                           "must be numbers >= 0",
-                           fenp_table_title(table), prep->weights);
+    fen_status status = check_columns(prep, binding, err);
     if (status != FEN_OK) return status;
     fenp_codes codes = { .classes = 0 };
     if (prep->class_count > 0)
@@ -168,6 +179,7 @@ static fen_status usable_rows(const fenp_prep *prep, const fenp_binding *binding
     else
         status = fenp_no_memory(err, fenp_bytes(table->rows, 2 * prep->targets + 2, sizeof *y),
                                 "the targets");
+    if (status == FEN_OK) status = check_numbers(prep, binding, s, err);
     free(y);
     fenp_class_codes_free(&codes);
     if (status != FEN_OK) {

@@ -20,6 +20,15 @@ class Columns(ToolTest):
         super().setUp()
         self.write("data.csv", ROWS)
 
+    def test_classes_without_weight(self):
+        for labels in (("yes", "no"), ("1", "2"), ("1.5", "7")):
+            self.write("w.csv", "w,a,y\n" + "".join(f"{'0' if i % 2 else ''},{i},{labels[i % 2]}\n"
+                                                    for i in range(6)))
+            for options in ((), ("--penalty", "l1"), ("--task", "classification")):
+                self.refuse("fit", "w.csv", "--weights", "w", *options, code=DATA,
+                            says=['the weight "w" is 0 or missing in every row',
+                                  "choose another column with --weights"])
+
     def refuse_groups(self, text, *options, says):
         self.write("g.csv", text)
         self.refuse("fit", "data.csv", *GROUP, *options, code=DATA, says=says)
