@@ -242,7 +242,9 @@ static int answer(const request *r, const char *text)
     if (above == 0) return code;
     return complain(EXIT_NO,
                     "%lld solution%s stopped at a relative gap above the tolerance of %g (! on the "
-                    "screen, relative_gap in CSV and JSON); fit at such a point says what helps",
+                    "screen, relative_gap in CSV and JSON); the bounds of a path are quick ones: "
+                    "fit at such a point, with its --lambda, makes the full certificate, or says "
+                    "what helps",
                     above, above > 1 ? "s" : "", r->options.tolerance);
 }
 

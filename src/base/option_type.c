@@ -360,7 +360,7 @@ static fen_status parse_value(const reader *in, const char *item, int64_t length
     if (*value == 0.0 && strcmp(in->row->shown.name, "lambda") == 0)
         return fenp_fail(in->err, FEN_BAD_CALL,
                          "--lambda must be greater than 0, not \"%s\"; a fit without a penalty is "
-                         "--penalty none",
+                         "--penalty none without --lambda",
                          piece);
     fenp_option one = one_value(in->row);
     return refuse(&one, 0, piece, in->err);

@@ -3,6 +3,7 @@
  * elastic and lp take a number, group the way in which columns are grouped, all others nothing. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include "base/error.h"
 #include "base/registry.h"
 #include "base/text.h"
@@ -15,13 +16,18 @@ enum { NAME_MAX_KNOWN = 31, PENALTIES_MAX = 64 };
 /* What other programs call it: too far from our names for the edit distance. */
 static const char *const elsewhere[][2] = {
     { "lasso", "l1" },          { "L1", "l1" },
-    { "ridge", "rkhs" },        { "l2", "rkhs" },
     { "enet", "elastic" },      { "elasticnet", "elastic" },
     { "en", "elastic" },        { "elastic-net", "elastic" },
     { "grplasso", "group" },    { "grouplasso", "group" },
     { "group-lasso", "group" }, { "ols", "none" },
     { "no", "none" },           { NULL, NULL },
 };
+
+/* That is rkhs, whose own kernel makes something else of it. */
+static int is_ridge(const char *name)
+{
+    return strcasecmp(name, "ridge") == 0 || strcasecmp(name, "l2") == 0;
+}
 
 static fen_status unknown(const char *text, const char *name, fen_error *err)
 {
@@ -36,6 +42,11 @@ static fen_status unknown(const char *text, const char *name, fen_error *err)
             return fenp_fail(err, FEN_BAD_CALL,
                              "--penalty \"%.64s\" is unknown; did you mean %s:%.64s?", text,
                              names[i], text + sign + 1);
+    if (is_ridge(name))
+        return fenp_fail(err, FEN_BAD_CALL,
+                         "--penalty \"%.64s\" is unknown; ridge regression is --kernel linear with "
+                         "the default penalty, rkhs",
+                         text);
     if (near)
         return fenp_fail(err, FEN_BAD_CALL, "--penalty \"%.64s\" is unknown; did you mean %s?",
                          text, near);

@@ -261,6 +261,7 @@ class PathTest(tool.ToolTest):
         run = self.run_tool(*words, "--feature-weights", "x0=0", code=1)
         self.assertEqual(len(run.err.splitlines()), 1)
         self.assertIn("2 solutions stopped at a relative gap above the tolerance of 1e-06", run.err)
+        self.assertIn("fit at such a point, with its --lambda, makes the full certificate", run.err)
         self.assertEqual(sum(line.startswith(" !") for line in run.out.splitlines()), 2)
         self.assertIn("! a relative gap above the tolerance", " ".join(run.out.split()))
         for more in ((), ("-o", "path.csv")):

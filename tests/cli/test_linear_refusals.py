@@ -88,7 +88,14 @@ class WithoutEffect(Refusals):
 
 class Sentences(Refusals):
     def test_lambda_0(self):
-        self.refuse_fit(*L1, "--lambda", "0", says=["--lambda", "greater than 0", "--penalty none"])
+        for penalty in (L1, NONE):
+            self.refuse_fit(*penalty, "--lambda", "0",
+                            says=["greater than 0", "--penalty none without --lambda"])
+
+    def test_ridge_is_a_kernel(self):
+        for name in ("ridge", "l2", "L2"):
+            self.refuse_fit("--penalty", name,
+                            says=[f'"{name}" is unknown; ridge regression is --kernel linear'])
 
     def test_groups_that_are_no_file(self):
         for name in ("foo", "Targets"):

@@ -36,7 +36,8 @@ static void names(void **state)
     }
     refused("elastc:0.5", "--penalty \"elastc:0.5\" is unknown; did you mean elastic?");
     refused("lasso", "--penalty \"lasso\" is unknown; did you mean l1?");
-    refused("ridge", "--penalty \"ridge\" is unknown; did you mean rkhs?");
+    refused("ridge", "--penalty \"ridge\" is unknown; ridge regression is --kernel linear "
+                     "with the default penalty, rkhs");
     refused("group-lasso", "--penalty \"group-lasso\" is unknown; did you mean group?");
     refused("", "--penalty \"\" is unknown; it may be rkhs, none, l1, elastic, group, lp");
     char longest[400];
