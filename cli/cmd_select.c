@@ -32,10 +32,11 @@ static int write_path(const grid *g, const json_t *json, const char *path)
     return sink_close(&s, EXIT_DONE);
 }
 
-/* The root of a mean of squares is off by half of what that is, over the root. */
+/* The root of a mean of squares is off by half of what that is, over the root; a mean of 0 has
+ * nothing but zeros in it. */
 static double shown_deviation(const grid *g, double score, double deviation)
 {
-    return g->square ? 0.5 * deviation / sqrt(score) : deviation;
+    return g->square && score > 0.0 ? 0.5 * deviation / sqrt(score) : deviation;
 }
 
 static void print_point(const grid *g, const json_t *entry, int64_t i)

@@ -170,15 +170,23 @@ static const char *choices(const json_t *model)
     return none ? "gamma was given" : "gamma and lambda were given";
 }
 
-/* No scores were compared: what was not given follows a rule. */
+/* A kernel with a penalty on coefficients has its gamma from scores that only the note tells of. */
+static int has_scored_gamma(const json_t *model)
+{
+    return strstr(json_text_at(model, "note"), "gamma by leave-one-out of ridge") != NULL;
+}
+
+/* No grid of scores: what was not given follows a rule. */
 static void report_rules(const json_t *model, const fen_options *o)
 {
     const double gamma = json_at(model, "gamma"); /* NaN: the kernel has none */
+    const int scored = has_scored_gamma(model);
     char rules[256] = "";
     size_t used = 0;
     if (o && o->gamma.choice != FEN_GIVEN && !isnan(gamma))
         used = (size_t)snprintf(rules, sizeof rules, "gamma %.6g %s", gamma,
                                 is_lp(model) ? "such that the largest exponent is 1"
+                                : scored     ? "by leave-one-out of ridge regression"
                                              : "by the rule \"mean\"");
     if (o && o->smoothness > 0)
         snprintf(rules + used, sizeof rules - used, "%slambda %.6g and power %.6g by --smoothness",
@@ -192,9 +200,11 @@ static void report_rules(const json_t *model, const fen_options *o)
                  : is_lp(model)               ? "as the middle of a grid"
                                               : "by the rule 1/n");
     if (rules[0])
-        report("Chosen", "without scores: %s", rules);
+        report("Chosen", "%s%s", scored ? "" : "without scores: ", rules);
     else if (o)
         report("Chosen", "nothing: %s", choices(model));
+    else if (scored)
+        report("Chosen", "gamma %.6g, and nothing else by scores", gamma);
     else
         report("Chosen", "nothing by scores: %s%s", choices(model),
                strstr(choices(model), "given") ? " or by rules" : "");

@@ -14,6 +14,7 @@ enum { WIDTH = 79 };
 typedef struct columns {
     int square; /* losses are shown as roots                                */
     int scored, criterion;
+    int grouped;     /* the features of a column come and go together            */
     double selected; /* NAN: none                                                */
 } columns;
 
@@ -35,22 +36,55 @@ const char *gap_legend(const json_t *path)
 
 static double shown(const columns *c, double loss) { return c->square ? sqrt(loss) : loss; }
 
+/* The length of the column that both are features of: "kind = a" and "kind = b", "age" and "age is
+ * missing"; 0: of two. */
+static int common_column(const char *a, const char *b)
+{
+    const size_t whole = strlen(a);
+    if (strncmp(a, b, whole) == 0 && strcmp(b + whole, " is missing") == 0) return (int)whole;
+    for (int k = 0; a[k] && a[k] == b[k]; k++)
+        if (strncmp(a + k, " = ", 3) == 0 && strncmp(b + k, " = ", 3) == 0) return k;
+    return 0;
+}
+
+/* How many features from i on have one name on the screen: groups are not told by their levels.
+ * length: of that name. */
+static size_t named_at_once(const columns *c, const json_t *list, size_t i, int *length)
+{
+    const char *name = json_string_value(json_array_get(list, i)), *next;
+    size_t count = 1;
+    *length = (int)strlen(name);
+    while (c->grouped && (next = json_string_value(json_array_get(list, i + count))) &&
+           common_column(name, next) > 0)
+        *length = common_column(name, next), count++;
+    return count;
+}
+
+static size_t count_names(const columns *c, const json_t *list)
+{
+    size_t names = 0;
+    int length;
+    for (size_t i = 0; i < json_array_size(list); names++) i += named_at_once(c, list, i, &length);
+    return names;
+}
+
 /* "+bmi +s5 -age" in what is left of the line; "(7 more)" for what is not. */
-static void print_changes(const json_t *step, int column)
+static void print_changes(const columns *c, const json_t *step, int column)
 {
     const json_t *lists[] = { json_object_get(step, "entered"), json_object_get(step, "left") };
-    size_t rest = json_array_size(lists[0]) + json_array_size(lists[1]);
-    int used = column;
+    size_t rest = count_names(c, lists[0]) + count_names(c, lists[1]), count;
+    int used = column, length;
     for (int which = 0; which < 2; which++)
-        for (size_t i = 0; i < json_array_size(lists[which]); i++, rest--) {
+        for (size_t i = 0; i < json_array_size(lists[which]); i += count, rest--) {
             const char *name = json_string_value(json_array_get(lists[which], i));
-            const int length = (int)strlen(name) + 2, spare = rest > 1 ? 12 : 0;
-            if (used + length + spare > WIDTH && used > column) {
+            const int spare = rest > 1 ? 12 : 0;
+            count = named_at_once(c, lists[which], i, &length);
+            if (used + length + 2 + spare > WIDTH && used > column) {
                 printf(" (%zu more)", rest);
                 return;
             }
-            printf(" %c%s", which == 0 ? '+' : '-', name);
-            used += length;
+            printf(" %c%.*s", which == 0 ? '+' : '-', length, name);
+            used += length + 2;
         }
 }
 
@@ -75,7 +109,7 @@ static void print_step(const json_t *path, const json_t *step, const columns *c)
                json_at(step, "terms"), part, shown(c, json_at(step, "mean_loss")));
     const double score = json_at(step, "score");
     if (c->scored) used += printf(" %11.5g", c->criterion ? score : shown(c, score));
-    print_changes(step, used + 1);
+    print_changes(c, step, used + 1);
     putchar('\n');
 }
 
@@ -106,6 +140,12 @@ static void print_note(const json_t *path, const columns *c, int advice)
     print_wrapped(stdout, "", text);
 }
 
+/* Across targets a level is a group by itself. */
+static int is_grouped(const char *penalty)
+{
+    return strncmp(penalty, "group", 5) == 0 && strcmp(penalty, "group:targets") != 0;
+}
+
 void print_steps(const json_t *path, int advice)
 {
     const json_t *points = json_object_get(path, "points");
@@ -113,6 +153,7 @@ void print_steps(const json_t *path, int advice)
     const columns c = { .square = strcmp(json_text_at(path, "loss"), "square") == 0,
                         .scored = json_object_get(json_array_get(points, 0), "score") != NULL,
                         .criterion = is_criterion(path),
+                        .grouped = is_grouped(json_text_at(path, "penalty")),
                         .selected = json_at(path, "selected") };
     const char *target = "";
     const char *last = json_text_at(json_array_get(points, count - 1), "target");

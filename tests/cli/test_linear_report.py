@@ -269,6 +269,23 @@ class PenaltyReports(Reports):
             self.assertIn(f"{one['name']} ", text)
         self.assertAlmostEqual(found["intercept"], path["intercept"], 5)
 
+    def test_gamma_of_a_kernel_lasso_is_chosen_by_scores(self):
+        words = ("fit", "plain.csv", "--penalty", "l1", "--kernel", "gaussian", "--lambda", "0.1")
+        text = " ".join(self.text(*words).split())
+        self.assertRegex(text, r"Chosen gamma \S+ by leave-one-out of ridge regression Obj")
+        self.assertRegex(self.text("info", "plain.fen"), r"gamma \S+, and nothing else by scores")
+        text = " ".join(self.text(*words, "--gamma", "mean").split())
+        self.assertRegex(text, r'Chosen without scores: gamma \S+ by the rule "mean"')
+
+    def test_paths_name_columns_of_a_group_once(self):
+        text = self.text("path", "plain.csv", "--penalty", "group")
+        self.assertIn("+colour", text)
+        self.assertNotIn("colour = ", text)
+        self.assertNotIn("more)", text)
+        self.assertIn("+colour = ", self.text("path", "plain.csv", "--penalty", "l1"))
+        found = self.run_tool("path", "plain.csv", "--penalty", "group", "--json").json
+        self.assertIn("colour = red", found["features"])
+
 
 class Ends(ToolTest):
     """Fits without a proof, and numbers that there are not."""
@@ -292,6 +309,8 @@ class Ends(ToolTest):
                 self.assertNotIn("R2", text)
                 self.assertNotIn("nan", text)
         self.assertNotIn("nan", self.run_tool("path", "flat.csv", "--penalty", "l1").out)
+        self.write("zero.csv", self.rows(lambda x, source: 0))
+        self.assertIn(" 0 +- 0 ", self.run_tool("select", "zero.csv", "--penalty", "l1").out)
 
     def test_separated_classes(self):
         """Without a penalty the logistic loss has no minimum there; others have."""
