@@ -175,6 +175,8 @@ static const char *remedy(const request *r, const json_t *json, double gap, char
         return out;
     }
     if (fabs(gap) <= standard.tolerance) return tolerance_remedy(r, json, out, room);
+    if (strstr(json_text_at(json, "note"), "orders of magnitude, as --scale none"))
+        return "leaving out --scale none";
     if (strcmp(o->penalty, "none") == 0)
         return "a penalty (--penalty elastic:0.5, or --kernel linear alone)";
     return strncmp(o->penalty, "lp:", 3) == 0 ? lp_remedy(json, out, room) : "a larger --lambda";

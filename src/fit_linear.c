@@ -324,6 +324,7 @@ static fen_status finish(drive *d, fenp_sample *sample, const fenp_task *task, f
         m->inputs = sample->x, sample->x = NULL;
     fenp_note_linear(m, d->setup->gamma_chosen);
     fenp_note_twins(m, &d->setup->x);
+    fenp_note_sizes(m, &d->setup->x);
     if (fenp_is_none(m->penalty)) free(m->groups.weight), m->groups.weight = NULL;
     status = fenp_model_shrink(m, err);
     if (status == FEN_OK) fenp_model_mark_idle(m);

@@ -179,6 +179,45 @@ void fenp_note_twins(fen_model *m, const fenp_design *x)
     free(twin);
 }
 
+/* The largest number of every column, without its sign. */
+static void column_sizes(const fenp_design *x, double *room, double *size)
+{
+    for (int64_t j = 0; j < x->p; j++) size[j] = 0.0;
+    for (int64_t i = 0; fenp_design_is_by_rows(x) && i < x->n; i++) {
+        const double *row = fenp_design_rows(x, i, 1, room);
+        for (int64_t j = 0; j < x->p; j++) size[j] = fmax(size[j], fabs(row[j]));
+    }
+    for (int64_t j = 0; !fenp_design_is_by_rows(x) && j < x->p; j++) {
+        const double *value = x->start ? x->value + x->start[j] : x->dense + j * x->n;
+        const int64_t count = x->start ? x->start[j + 1] - x->start[j] : x->n;
+        for (int64_t i = 0; i < count; i++) size[j] = fmax(size[j], fabs(value[i]));
+    }
+}
+
+static int is_proved(const fen_model *m)
+{
+    int64_t t = 0;
+    while (t < m->targets && m->certificate[t].verdict == FEN_VERDICT_OPTIMAL) t++;
+    return t == m->targets;
+}
+
+void fenp_note_sizes(fen_model *m, const fenp_design *x)
+{
+    enum { ORDERS = 8 }; /* of magnitude: more than half of the digits */
+    if (is_proved(m) || m->terms || strcmp(m->prep->scaling, "none") != 0) return;
+    double *size = fenp_new(2 * x->p, sizeof *size), least = INFINITY, most = 0.0;
+    if (size) column_sizes(x, size + x->p, size);
+    for (int64_t j = 0; size && j < x->p; j++) {
+        if (size[j] == 0.0) continue;
+        least = fmin(least, size[j]);
+        most = fmax(most, size[j]);
+    }
+    if (log10(most) - log10(least) > ORDERS)
+        note(m, "columns differ in size by %.0f orders of magnitude, as --scale none leaves them",
+             log10(most) - log10(least));
+    free(size);
+}
+
 void fenp_note_idle(fen_model *m, const char *select)
 {
     note(m, "--select %.20s had nothing to choose: lambda was given", select);

@@ -233,6 +233,8 @@ void       fenp_note_linear(fen_model *model, int gamma_chosen);
 /* Of a lasso: which columns say the same as an earlier one, of those with a coefficient. Notes that
  * there is no memory for are not made. */
 void       fenp_note_twins(fen_model *model, const fenp_design *x);
+/* Where there is no proof: that columns which are not scaled differ widely in size. */
+void       fenp_note_sizes(fen_model *model, const fenp_design *x);
 /* That --select had nothing to choose. */
 void       fenp_note_idle(fen_model *model, const char *select);
 /* That no product has fewer factors, where --coef0 was left to us. */

@@ -355,6 +355,18 @@ class Ends(ToolTest):
                                     "--engine", "coordinate", "--tolerance", "2e-12",
                                     code=1).err)
 
+    def test_columns_of_very_different_size(self):
+        def large(x, source):
+            y = x[0] + 2 * x[1] + source.gauss(0, 0.3)
+            x[0] *= 1e30
+            return y
+        self.write("large.csv", self.rows(large))
+        words = ("fit", "large.csv", "--penalty", "l1", "--lambda", "0.1")
+        found = self.run_tool(*words, "--scale", "none", code=1)
+        self.assertIn("leaving out --scale none helps", found.err)
+        self.assertIn("columns differ in size by 30 orders of magnitude", found.out)
+        self.assertNotIn("differ in size", self.run_tool(*words).out)
+
 
 class Words(ToolTest):
     """What penalties are called, and null for what there is not."""
