@@ -252,7 +252,7 @@ static int write_notes(const job *j, char note[][NOTE_ROOM])
     if (odd->unseen > 0)
         snprintf(note[count++], NOTE_ROOM,
                  "%" PRId64 " text%s in no training row (first \"%s\" in \"%s\"): predicted as "
-                 "none of the known ones",
+                 "\"other\", as a missing text is",
                  odd->unseen, odd->unseen > 1 ? "s are" : " is", odd->unseen_text,
                  odd->unseen_column);
     return count;

@@ -330,7 +330,7 @@ FEN_API int64_t    fen_predict_lacking(const fen_model *model, const fen_table *
 /* Cells of a table that training had nothing like: predictions are made of them all the same. */
 typedef struct fen_odd_cells {
     int64_t filled;            /* numbers missing where training had them all: the mean stands there */
-    int64_t unseen;            /* texts that training did not have: no level stands there           */
+    int64_t unseen;            /* texts that training did not have: "other" stands there            */
     char    filled_column[128], unseen_column[128], unseen_text[128];   /* the first, cut; "": none  */
 } fen_odd_cells;
 /* Counts are added to cells, which begin as 0: a file may come in blocks. */

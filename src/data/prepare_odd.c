@@ -1,7 +1,7 @@
 /* prepare_odd.c -- cells that training had nothing like
  *
- * Predictions are made of them all the same: the mean stands for a missing number, and no level for
- * a text that training did not have. Whoever reads the predictions should know.
+ * Predictions are made of them all the same: the mean stands for a missing number, "other" for a
+ * text that training did not have. Whoever reads the predictions should know.
  * Special cases: columns that no prediction needs, and numbers whose gaps training knew, are not
  *   odd. A text column with as many levels as are kept had others, perhaps this one: not odd.
  *   Missing texts, and sparse tables, have nothing that could be told.

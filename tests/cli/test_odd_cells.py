@@ -41,6 +41,20 @@ class OddCells(ToolTest):
         self.assertIn('2 texts are in no training row (first "berlin" in "city")', err)
         self.assertIn("1 text is in no training row", self.predict("30,x,40,2").err)
 
+    def test_unseen_texts_are_other(self):
+        """Which has a coefficient where training had texts that are missing."""
+        text = self.read("train.csv").decode().replace(",oslo,", ",,")
+        self.write("train.csv", text)
+        self.run_tool("fit", "train.csv", "--target", "price", "--kernel", "linear", "--quiet")
+        found = self.run_tool("info", "train.fen", "--json").json["coefficients"]
+        self.assertNotEqual([c["value"] for c in found if c["name"] == "city = other"], [0])
+        answer = self.predict("30,berlin,40,2", "30,,40,2", "30,rome,40,2")
+        berlin, missing, rome = answer.out.split()[1:]
+        self.assertEqual(berlin, missing)
+        self.assertNotEqual(berlin, rome)
+        self.assertIn('1 text is in no training row (first "berlin" in "city"): predicted as '
+                      '"other", as a missing text is', answer.err)
+
     def test_json_and_quiet(self):
         found = self.predict("30,berlin,,2", options=["--json"]).json
         self.assertEqual((found["filled"], found["unseen"]), (1, 1))
