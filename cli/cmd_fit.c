@@ -310,8 +310,8 @@ const command command_fit = {
                    "certificate: a lower bound on what any function could reach, computed apart "
                    "from the solver. Values of gamma and lambda that are not given are chosen by "
                    "leave-one-out or cross-validation scores; --power auto has the power chosen "
-                   "too. A target of text or of two values is a class. DATA may be - for standard "
-                   "input.",
+                   "too. A target of text is a class, and so is one of two values, unless --loss "
+                   "names a loss of numbers. DATA may be - for standard input.",
     .examples = examples, .run = run,
 };
 /* clang-format on */

@@ -32,8 +32,8 @@ static const fenp_option table[] = {
     { { "weights", "NAME", "", LEARN, "column of sample weights; default: all rows count alike" },
       &fenp_text_type, AT(weights), 0, 0, NULL, 0, NULL, 0 },
     { { "task", "NAME", "auto", LEARN,
-        "regression, classification or one-class; auto: classification if the target is text or "
-        "has two values" },
+        "regression, classification or one-class; auto: classification if the target is text, or "
+        "has two values and --loss names no loss of numbers, as square is" },
       &fenp_choice_type, AT(task), 0, 0, "auto regression classification one-class", 0, NULL, 0 },
     { { "format", "NAME", "auto", READ, "format of DATA; auto looks at the first bytes" },
       &fenp_choice_type, AT(format), 0, 0, "auto", 0, "format", 0 },
@@ -89,7 +89,8 @@ static const fenp_option table[] = {
         "factors of the penalty: COLUMN=WEIGHT,... or a file of lines NAME,WEIGHT; 0: not "
         "penalised; default: all 1" },
       &fenp_text_type, AT(feature_weights), 0, 0, NULL, 0, NULL, 0 },
-    { { "nonnegative", NULL, "no", LEARN, "no coefficient below 0" },
+    { { "nonnegative", NULL, "no", LEARN,
+        "no coefficient below 0 (penalties l1, elastic and none)" },
       &fenp_on_type, AT(nonnegative), 0, 1, NULL, 0, NULL, 0 },
     { { "lambda", "VALUES", "auto", LEARN,
         "weight of the penalty: auto, 1/n, a number, low:high:count or a list" },
