@@ -131,7 +131,8 @@ static fen_status see(void *user, int64_t rung, const fenp_linear_point *at, fen
 
 /* ---- breakpoints ----------------------------------------------------------------------------- */
 
-/* The dual objective of u = 2 w (y - f - b), made feasible by a factor. */
+/* The dual objective of u = 2 w (y - f - b), made feasible by a factor. x_j'u = 0 of columns without
+ * a penalty is what the path solves for: it is taken on trust. */
 static double dual_value(trace *r, double lambda, double b)
 {
     const fenp_linear *q = r->problem;

@@ -53,9 +53,7 @@ static outline draw(const fenp_sample *sample, const fenp_settled *settled)
     const int joint = settled->penalty.how && strcmp(settled->penalty.how, "targets") == 0;
     const fen_kernel *kernel = fenp_find_kernel(o->kernel);
     outline out = { .expands = !kernel->linear };
-    out.open =
-        out.expands && kernel->uses_gamma && strcmp(o->select, "none") != 0 &&
-        (o->gamma.choice == FEN_AUTO || (o->gamma.choice == FEN_GIVEN && o->gamma.count > 1));
+    out.open = fenp_gamma_is_open(o, kernel);
     out.x = (fenp_design){ .n = sample->n,
                            .p = out.expands ? sample->n : sample->p,
                            .copies = joint ? sample->targets : 1,

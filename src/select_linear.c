@@ -236,8 +236,8 @@ static fen_status score(fenp_lambda_search *s, fen_error *err)
     }
     if (!s->scores || !whole) return FEN_OK;
     const fenp_classifier by = fenp_classifier_of(s->outputs, s->sample->targets, s->loss);
-    const fen_status status = fenp_error_rates(s->sample, &by, s->scores, s->count, s->units, err);
-    for (int64_t k = 0; k < s->count && status == FEN_OK; k++) s->grid[k].error = s->units[k];
+    const fen_status status = fenp_error_rates(s->sample, &by, s->scores, s->count, s->errors, err);
+    for (int64_t k = 0; k < s->count && status == FEN_OK; k++) s->grid[k].error = s->errors[k];
     return status;
 }
 
@@ -283,8 +283,8 @@ static fen_status open_search(fenp_lambda_search *s, fen_error *err)
     s->scores = scores > 0 ? fenp_new_zeroed(scores, 1) : NULL;
     if (!s->lambdas || (s->folds && !s->order) || !s->grid || (scores != 0 && !s->scores))
         return fenp_no_memory(err, scores, "the scores of the folds");
-    s->terms = s->lambdas + k, s->df = s->terms + k, s->units = s->df + k;
-    s->fit = s->units + k + targets;
+    s->terms = s->lambdas + k, s->df = s->terms + k, s->errors = s->df + k;
+    s->units = s->errors + k, s->fit = s->units + targets;
     s->held = s->fit + targets * k, s->weight = s->held + s->folds * targets * k;
     if (s->folds)
         status = fenp_deal_rows(n, s->folds, s->o->seed, s->order, err);

@@ -19,6 +19,7 @@ typedef struct fenp_lambda_search {
     double *terms, *df;  /* count: means over the outputs, sums                   */
     int64_t *twin;       /* columns that are the same, for df; NULL: folds need none */
     double *fit;         /* targets x count: mean loss on all rows                */
+    double *errors;      /* count: shares of rows in another class                */
     double *units;       /* targets: of the scores                                */
     int64_t folds, done; /* 0: none; how many are finished                        */
     int64_t *order;

@@ -22,9 +22,9 @@
 
 /* ---- the kernel of an expansion ---------------------------------------------------------- */
 
-static int is_open(const fen_options *o, const fen_kernel *kernel)
+int fenp_gamma_is_open(const fen_options *o, const fen_kernel *kernel)
 {
-    return kernel->uses_gamma && strcmp(o->select, "none") != 0 &&
+    return !kernel->linear && kernel->uses_gamma && strcmp(o->select, "none") != 0 &&
            (o->gamma.choice == FEN_AUTO || (o->gamma.choice == FEN_GIVEN && o->gamma.count > 1));
 }
 
@@ -55,7 +55,7 @@ static fen_status choose_gamma(const fenp_sample *sample, const fen_options *o, 
 static fen_status find_gamma(const fenp_sample *sample, const fen_options *o, fenp_setup *s,
                              const fenp_task *task, fen_error *err)
 {
-    if (is_open(o, s->kernel.table)) return choose_gamma(sample, o, s, task, err);
+    if (fenp_gamma_is_open(o, s->kernel.table)) return choose_gamma(sample, o, s, task, err);
     if (o->gamma.choice == FEN_GIVEN && o->gamma.count > 1 && s->kernel.table->uses_gamma)
         return fenp_fail(
             err, FEN_BAD_CALL,

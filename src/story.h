@@ -118,6 +118,8 @@ typedef struct fenp_setup {
 /* Solving alone, or also selection on folds: dense rows stay by rows where that will do; or x is
  * by columns. */
 typedef enum fenp_purpose { FENP_TO_SOLVE, FENP_TO_SELECT, FENP_BY_COLUMNS } fenp_purpose;
+/* Is gamma of an expansion to be chosen by scores? */
+int        fenp_gamma_is_open(const fen_options *o, const fen_kernel *kernel);
 /* That of a fit. */
 fenp_purpose fenp_purpose_of(const fenp_settled *settled);
 /* Sigmoids are asked for, and the loss has no probabilities of its own. */
