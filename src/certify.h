@@ -24,6 +24,7 @@ typedef struct fenp_claim {
     double predicting;         /* a prediction may be off f by that times |phi(x)|_q    */
     double norm;               /* ||f||, at most                                        */
     const double *z;           /* n: feasible dual variables                            */
+    const double *window;      /* 2 n: z_i from .. to, in its domain; NULL: all of that */
     double dual_norm;          /* ||g|| of them, at most                                */
     double mismatch;           /* linear: weights against coef_scale X'u, relative      */
     const fenp_line *tangents; /* power < 1: T_z of every stored dual vector            */
@@ -56,6 +57,8 @@ void   fenp_claim_distance(const fenp_claim *c, double dual, fen_certificate *ou
 void   fenp_claim_feasible(const fenp_claim *c, const double *u, double *out);
 /* z_i runs from low to high; slopes are -z. */
 void   fenp_claim_box(const fenp_claim *c, int64_t i, double *low, double *high);
+/* out (2 n): where slopes at scores that are known to so much of the mean |y - t| have z_i. */
+void   fenp_claim_windows(const fenp_claim *c, double near, double *out);
 
 /* ---- certify_null.c: the best constant (f = 0; b = 0 without bias) ---- */
 double fenp_claim_constant(const fenp_claim *c, double *par);   /* b, and the parameter */

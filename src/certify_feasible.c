@@ -27,8 +27,35 @@ enum { ROUNDS = 4 };
 void fenp_claim_box(const fenp_claim *c, int64_t i, double *low, double *high)
 {
     double least, most;
+    if (c->window) {
+        *low = c->window[2 * i], *high = c->window[2 * i + 1];
+        return;
+    }
     c->loss->domain(c->y[i], c->dual_par, &least, &most);
     *low = -most, *high = -least;
+}
+
+/* Rows that are clear of all corners of the loss have one z_i, the others an interval of them. */
+void fenp_claim_windows(const fenp_claim *c, double near, double *out)
+{
+    const double b = c->offset - c->shift;
+    fenp_claim whole = *c;
+    long double size = 0.0L, weight = 0.0L;
+    whole.window = NULL;
+    for (int64_t i = 0; i < c->n; i++) {
+        size += c->w[i] * fabsl((long double)c->y[i] - c->shift - c->f[i] - b);
+        weight += c->w[i];
+    }
+    const double step = weight > 0.0L ? near * (double)(size / weight) : 0.0;
+    for (int64_t i = 0; i < c->n; i++) {
+        const double y = c->y[i] - c->shift, t = c->f[i] + b;
+        double low, high, least, most, unused;
+        fenp_claim_box(&whole, i, &low, &high);
+        c->loss->slopes(y, t - step, c->par, &least, &unused);
+        c->loss->slopes(y, t + step, c->par, &unused, &most);
+        out[2 * i] = fmin(fmax(-most, low), high);
+        out[2 * i + 1] = fmin(fmax(-least, low), high);
+    }
 }
 
 static double clipped(const fenp_claim *c, int64_t i, double z)

@@ -21,6 +21,7 @@ typedef struct fenp_joint {
     double *left;            /* of them: |x_j'u|                                             */
     double *wanted;          /* of all of them: x_j'u as it should be                        */
     double *column;          /* n, work                                                      */
+    double *window;          /* copies x 2 n: of z, where scores tell                        */
     double remainder;        /* sum of |beta_j| times what was let pass in x_j'u, in columns */
     double passed;           /* and in groups with a bound                                   */
     double strongest, noise; /* largest ||x_g'u|| under a penalty, and its rounding          */
@@ -56,6 +57,7 @@ static inline double fenp_joint_norm(const fenp_groups *groups, int64_t g, const
 fen_status fenp_joint_feasible(fenp_joint *c, int refined, fen_error *err);
 /* That can be afforded. */
 int        fenp_joint_can_refine(fenp_joint *c);
+int        fenp_joint_can_project(fenp_joint *c);
 /* What rounding may make of x_j'u in copy k. */
 fen_status fenp_joint_rounding(const fenp_joint *c, int64_t k, int64_t j, double *out,
                                fen_error *err);

@@ -132,6 +132,17 @@ fen_status fenp_joint_feasible(fenp_joint *c, int refined, fen_error *err)
     return status;
 }
 
+/* A QR factorisation of the columns without a penalty is not dear. */
+int fenp_joint_can_project(fenp_joint *c)
+{
+    double flops = 0.0;
+    for (int64_t k = 0; k < c->copies; k++) {
+        const double count = (double)list_columns(c, k), n = (double)c->n;
+        flops += count * n * fmin(count, n);
+    }
+    return flops <= 1e9;
+}
+
 /* A QR factorisation of the columns with coefficients: none too many and not dear. */
 int fenp_joint_can_refine(fenp_joint *c)
 {
