@@ -100,6 +100,15 @@ typedef struct fenp_columns {
 fen_status fenp_claim_project(const fenp_claim *c, const fenp_matrix *x, const fenp_columns *to,
                               long double *u, double *left, int *within, fen_error *err);
 
+/* u, cut into its boxes; how far u_i is from the nearer end of its box, sqrt(w_i): there is none. */
+void       fenp_claim_cut(const fenp_claim *c, long double *u);
+double     fenp_claim_room(const fenp_claim *c, int64_t i, long double u);
+
+/* ---- certify_polish.c ---- */
+/* The same for a u that is off by some roundings alone; constraints only. */
+fen_status fenp_claim_polish(const fenp_claim *c, const fenp_matrix *x, const fenp_columns *to,
+                             long double *u, double *left, int *within, fen_error *err);
+
 /* 2^-53 sum |x_i u_i|: by how much x'u changes when each x_i moves by the rounding error of a
  * double. So much counts as 0: D is then a bound for data that agree with the file to the last
  * digit. Nothing more can count as rounding: what coefficients of any size make of it is open. */

@@ -17,8 +17,8 @@
  *   common shift inside the boxes (certify_feasible.c). Columns that want a u_i of exactly 0 (the
  *   indicator of one row) get it: where nothing else helps, u_i that are but rounding errors of
  *   others become 0, and likewise the ends of their boxes. More columns than rows: projected away
- *   from what they span (certify_span.c), then from the columns that are off most. No columns: u is
- *   cut into its boxes.
+ *   from what they span (certify_span.c), then from the columns that are off most. Where the last
+ *   digits alone are off: certify_polish.c. No columns: u is cut into its boxes.
  * Accuracy: u counts as orthogonal to x_j only if |x_j'u| <= 2^-53 sum_i |x_ij u_i|: then
  *   x_ij that differ from those of the file by no more than the rounding error of a double make
  *   it 0 exactly. Ones are not rounded; there weights w_i that are off by as little do that, and
@@ -63,7 +63,7 @@ typedef struct desk {
 
 /* ---- where u may be ---------------------------------------------------------------------- */
 
-static void cut(const fenp_claim *c, long double *u)
+void fenp_claim_cut(const fenp_claim *c, long double *u)
 {
     for (int64_t i = 0; i < c->n; i++) {
         double low = 0.0, high = 0.0;
@@ -73,7 +73,7 @@ static void cut(const fenp_claim *c, long double *u)
     }
 }
 
-static double room_of(const fenp_claim *c, int64_t i, long double u)
+double fenp_claim_room(const fenp_claim *c, int64_t i, long double u)
 {
     const long double w = c->w[i];
     double low, high;
@@ -112,7 +112,7 @@ static void lay_out(desk *d, const long double *u)
 {
     d->rows = 0;
     for (int64_t i = 0; i < d->n; i++) {
-        if (d->room[i] >= 0.0) d->room[i] = room_of(d->c, i, u[i]);
+        if (d->room[i] >= 0.0) d->room[i] = fenp_claim_room(d->c, i, u[i]);
         d->rows += d->room[i] > 0.0;
     }
     for (int64_t j = 0; j < d->count; j++) {
@@ -180,7 +180,7 @@ static void snap(desk *d, long double *u)
 static int project(desk *d, long double *u)
 {
     double before = 0.0;
-    cut(d->c, u);
+    fenp_claim_cut(d->c, u);
     const int good = look(d, u, d->must) <= 1.0;
     if (good && !d->wanted && (double)d->n * (double)d->count * (double)d->count > DEAR) return 1;
     memcpy(d->before, u, (size_t)d->n * sizeof *u);
@@ -192,7 +192,7 @@ static int project(desk *d, long double *u)
         if (slow) lay_out(d, u), factor(d);
         if (d->rank == 0) break;
         step(d, u);
-        cut(d->c, u);
+        fenp_claim_cut(d->c, u);
         before = now;
     }
     if (look(d, u, d->must) <= 1.0) return 1;
@@ -337,13 +337,32 @@ static fen_status project_wide(const fenp_claim *c, const fenp_matrix *x, const 
     return status;
 }
 
+/* Where that fails by last digits alone, they are spread over all columns: of what came out, else of
+ * u as it was. */
+static fen_status mend(const fenp_claim *c, const fenp_matrix *x, const fenp_columns *to,
+                       const long double *before, long double *u, double *left, int *within,
+                       fen_error *err)
+{
+    fen_status status = fenp_claim_polish(c, x, to, u, left, within, err);
+    if (status != FEN_OK || *within) return status;
+    memcpy(u, before, (size_t)c->n * sizeof *u);
+    return fenp_claim_polish(c, x, to, u, left, within, err);
+}
+
 fen_status fenp_claim_project(const fenp_claim *c, const fenp_matrix *x, const fenp_columns *to,
                               long double *u, double *left, int *within, fen_error *err)
 {
-    cut(c, u);
+    fenp_claim_cut(c, u);
     *within = 1;
     memset(left, 0, (size_t)to->must * sizeof *left);
     if (to->count == 0 || (!to->wanted && is_zero(u, c->n))) return FEN_OK;
-    return to->count > c->n + 1 ? project_wide(c, x, to, u, left, within, err)
-                                : project_columns(c, x, to, u, left, within, err);
+    long double *before = fenp_new(c->n, sizeof *before);
+    if (!before) return fenp_no_memory(err, fenp_bytes(c->n, 1, sizeof *before), "the dual vector");
+    memcpy(before, u, (size_t)c->n * sizeof *u);
+    fen_status status = to->count > c->n + 1 ? project_wide(c, x, to, u, left, within, err)
+                                             : project_columns(c, x, to, u, left, within, err);
+    if (status == FEN_OK && !*within && !to->wanted)
+        status = mend(c, x, to, before, u, left, within, err);
+    free(before);
+    return status;
 }

@@ -182,6 +182,21 @@ class Edges(ToolTest):
         self.assertIn("holds", self.run_tool("verify", "m.fen", "twice.csv").out)
         self.assertAlmostEqual(found["primal"], wanted["primal"], delta=1e-6)
 
+    def test_more_columns_than_rows_without_a_bias(self):
+        """Means are taken off the columns: what is left is the mean of y, and it is proved."""
+        source = random.Random(3)
+        lines, mean = [",".join(f"x{j}" for j in range(50)) + ",y"], 0.0
+        for _ in range(20):
+            x, y = [source.gauss(0, 1) for _ in range(50)], source.gauss(1, 2)
+            mean += y / 20
+            lines.append(",".join(map(repr, [*x, y])))
+        self.write("wide.csv", "\n".join(lines) + "\n")
+        for loss, optimum in (("square", mean ** 2), ("absolute", abs(mean))):
+            found = self.fit("wide.csv", "--penalty", "none", "--no-bias", "--loss", loss)
+            self.assertEqual(found["verdict"], "optimal")
+            self.assertAlmostEqual(found["dual"], optimum, delta=1e-9 * optimum)
+            self.assertIn("holds", self.run_tool("verify", "m.fen", "wide.csv").out)
+
     def test_more_folds_than_rows(self):
         self.write("few.csv", "a,y\n" + "".join(f"{k},{k * k}\n" for k in range(8)))
         for select in ("kfold:9", "1se:9"):
