@@ -312,7 +312,7 @@ static void note_huber(fen_model *m, const fenp_sample *sample, const double *sc
 
 /* Scores by coefficients without a penalty: nothing is proved where all labels have their sign, for
  * such coefficients twice as large would do better. */
-static void note_separated(fen_model *m, const fenp_sample *sample, const double *scores)
+static int note_separated(fen_model *m, const fenp_sample *sample, const double *scores)
 {
     for (int64_t t = 0; t < m->targets; t++) {
         int64_t i = 0;
@@ -324,8 +324,61 @@ static void note_separated(fen_model *m, const fenp_sample *sample, const double
         note(m, fenp_is_none(m->penalty)
                     ? "a linear function separates the classes: no minimum exists without a penalty"
                     : "columns without a penalty separate the classes: no minimum exists");
-        return;
+        return 1;
     }
+    return 0;
+}
+
+/* One column is enough for that if all rows beyond an end of it are of one class: with the others
+ * at 0 by the bias, or by themselves, scores along it are right or 0 everywhere. The objective may
+ * well be proved to be near its bound; the coefficient is as large as the tolerance asked for. Returns
+ * the end, -1 or 1; 0: no such thing. */
+static int open_end(const fen_model *m, const double *x, const double *y)
+{
+    double end[2] = { INFINITY, -INFINITY };
+    for (int64_t i = 0; i < m->n; i++)
+        if (y[i] != 0.0) end[0] = fmin(end[0], x[i]), end[1] = fmax(end[1], x[i]);
+    for (int k = 0; k < 2 && end[0] < end[1]; k++) {
+        int right = 0, wrong = 0; /* for a coefficient above 0 */
+        if (!m->bias && end[k] != 0.0) continue;
+        for (int64_t i = 0; i < m->n; i++) {
+            right |= y[i] * (x[i] - end[k]) > 0.0;
+            wrong |= y[i] * (x[i] - end[k]) < 0.0;
+        }
+        if (right != wrong && (right || !m->nonnegative)) return k ? 1 : -1;
+    }
+    return 0;
+}
+
+static void take_column(const fenp_sample *s, int64_t j, double *out)
+{
+    for (int64_t i = 0; i < s->n; i++) out[i] = s->x ? s->x[i * s->p + j] : 0.0;
+    for (int64_t k = s->x ? 0 : s->start[j]; !s->x && k < s->start[j + 1]; k++)
+        out[s->row[k]] = s->value[k];
+}
+
+/* Groups of one coefficient each: those without a penalty. Others are left alone. */
+static void note_open_column(fen_model *m, const fenp_sample *sample)
+{
+    double *x = fenp_new(m->n, sizeof *x);
+    char name[NAME_SIZE];
+    for (int64_t t = 0; x && t < m->targets; t++) {
+        for (int64_t j = 0; j < m->p; j++) {
+            if (!fenp_is_none(m->penalty) &&
+                (m->groups.start || fenp_group_weight(&m->groups, j) != 0.0))
+                continue;
+            take_column(sample, j, x);
+            const int end = open_end(m, x, sample->y + t * m->n);
+            if (end == 0) continue;
+            fenp_prep_feature_name(m->prep, j, name, sizeof name);
+            note(m, "rows with \"%s\" %s value are all of one class: no minimum exists%s", name,
+                 end > 0 ? "below its largest" : "above its least",
+                 fenp_is_none(m->penalty) ? " without a penalty" : "");
+            free(x);
+            return;
+        }
+    }
+    free(x);
 }
 
 /* Penalty lp: kernel values of rows far apart ask for more digits than there are. */
@@ -345,8 +398,9 @@ static void note_gamma(fen_model *m, const fenp_sample *sample)
 void fenp_note_scores(fen_model *m, const fenp_sample *sample, const double *scores)
 {
     if (fenp_model_is_lp(m) && m->kernel.table->uses_gamma) note_gamma(m, sample);
-    if (fenp_tells_odds(m->loss) && fenp_model_on_coefficients(m))
-        note_separated(m, sample, scores);
+    if (fenp_tells_odds(m->loss) && fenp_model_on_coefficients(m) &&
+        !note_separated(m, sample, scores) && m->weights)
+        note_open_column(m, sample);
     if (fenp_is_tube(m->loss)) note_tube(m, sample, scores);
     for (int by_noise = 0; fenp_is_huber(m->loss) && by_noise < 2; by_noise++)
         note_huber(m, sample, scores, by_noise);

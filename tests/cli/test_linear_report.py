@@ -329,6 +329,24 @@ class Ends(ToolTest):
         self.assertNotIn("separates", self.run_tool("fit", "mixed.csv", "--penalty", "none",
                                                     "-o", "m.fen").out)
 
+    def test_rows_beyond_an_end_of_one_class(self):
+        """One column is enough for that, whatever the other rows are."""
+        source = random.Random(4)
+        cells = [(float(i % 9 == 0), source.gauss(0, 1)) for i in range(90)]
+        labels = ["yes" if flag or x > source.gauss(0, 1) else "no" for flag, x in cells]
+        rows = [f"{flag},{x!r},{y}" for (flag, x), y in zip(cells, labels)]
+        self.write("flag.csv", "flag,x,y\n" + "\n".join(rows) + "\n")
+        self.write("even.csv", "flag,x,y\n" + "\n".join([*rows, "1.0,0.1,no"]) + "\n")
+        self.write("less.csv", "flag,x,y\n" + "\n".join(
+            f"{1 - flag},{x!r},{y}" for (flag, x), y in zip(cells, labels)) + "\n")
+        for data, end in (("flag.csv", "above its least"), ("less.csv", "below its largest")):
+            found = self.run_tool("fit", data, "--penalty", "none", "-o", "m.fen")
+            text = " ".join(found.out.split())
+            self.assertIn(f'rows with "flag" {end} value are all of one class: no minimum exists '
+                          "without a penalty", text)
+        found = self.run_tool("fit", "even.csv", "--penalty", "none", "-o", "m.fen")
+        self.assertNotIn("no minimum", found.out)
+
     def test_remedies(self):
         self.some_data("data.csv", rows=200)
         stalled = 0
