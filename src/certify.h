@@ -93,6 +93,7 @@ typedef struct fenp_columns {
     const int64_t *which;      /* p: ones                                               */
     int64_t count, must;       /* the first `must` are constraints, the others wishes   */
     const double *wanted;      /* count: x_j'u, 0 for constraints; NULL: 0, all must    */
+    int polish;                /* by certify_polish.c, where nothing else is enough     */
 } fenp_columns;
 /* u, moved inside the boxes to where it is orthogonal to columns (count <= n + 1 where there are
  * wishes); left: what remains of |x_j'u|, of constraints. *within: no more than

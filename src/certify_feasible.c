@@ -35,6 +35,16 @@ void fenp_claim_box(const fenp_claim *c, int64_t i, double *low, double *high)
     *low = -most, *high = -least;
 }
 
+/* Of a smooth loss: z_i that all but is an end of its box is taken for it. */
+static void close_window(double z, double near, double *low, double *high)
+{
+    const double width = *high - *low < INFINITY ? near * (*high - *low) : 0.0;
+    if (z - *low <= width)
+        *high = *low;
+    else if (*high - z <= width)
+        *low = *high;
+}
+
 /* Rows that are clear of all corners of the loss have one z_i, the others an interval of them. */
 void fenp_claim_windows(const fenp_claim *c, double near, double *out)
 {
@@ -53,6 +63,10 @@ void fenp_claim_windows(const fenp_claim *c, double near, double *out)
         fenp_claim_box(&whole, i, &low, &high);
         c->loss->slopes(y, t - step, c->par, &least, &unused);
         c->loss->slopes(y, t + step, c->par, &unused, &most);
+        if (c->loss->smoothness > 0.0) {
+            close_window(-most, near, &low, &high);
+            least = -high, most = -low;
+        }
         out[2 * i] = fmin(fmax(-most, low), high);
         out[2 * i + 1] = fmin(fmax(-least, low), high);
     }

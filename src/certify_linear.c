@@ -301,15 +301,23 @@ static fen_status try_dual(fenp_joint *c, int refined, fen_certificate *out, fen
     return FEN_OK;
 }
 
+static int has_ends(const fenp_joint *c)
+{
+    double low = 0.0, high = 0.0;
+    if (c->n > 0) fenp_claim_box(&c->one[0], 0, &low, &high);
+    return c->one[0].loss->smoothness == 0.0 || low > -INFINITY || high < INFINITY;
+}
+
 /* Losses with corners: z_i of rows that are clear of them is known exactly, and u_i that is off by
- * a rounding error alone may be what no other can make up for. How far off the corners that is,
- * the accuracy of the scores says, which nobody knows: from coarse to fine. */
+ * a rounding error alone may be what no other can make up for. Likewise where slopes all but
+ * reach an end of their domain. How far off the corners that is, the accuracy of the scores says,
+ * which nobody knows: from coarse to fine. */
 static fen_status try_windows(fenp_joint *c, fen_certificate *out, fen_error *err)
 {
     static const double NEAR[] = { 1e-5, 1e-7, 1e-9, 1e-11 };
     const int refined = fenp_joint_can_refine(c);
     fen_status status = FEN_OK;
-    if (c->one[0].loss->smoothness > 0.0 || !fenp_joint_can_project(c)) return FEN_OK;
+    if (!has_ends(c) || !fenp_joint_can_project(c)) return FEN_OK;
     for (size_t at = 0; at < sizeof NEAR / sizeof *NEAR && status == FEN_OK; at++) {
         if (out->verdict == FEN_VERDICT_OPTIMAL) break;
         for (int64_t k = 0; k < c->copies; k++) {
@@ -329,8 +337,12 @@ static fen_status certify_block(fenp_joint *c, int64_t first, fen_certificate *o
     if (status == FEN_OK) status = judge_dual(c, 0, out, err);
     if (status != FEN_OK || out->verdict == FEN_VERDICT_OPTIMAL) return status;
     if (fenp_joint_can_refine(c)) status = try_dual(c, 1, out, err);
+    if (status == FEN_OK && out->verdict != FEN_VERDICT_OPTIMAL) status = try_windows(c, out, err);
     if (status != FEN_OK || out->verdict == FEN_VERDICT_OPTIMAL) return status;
-    return try_windows(c, out, err);
+    c->polish = 1;
+    status = try_dual(c, 0, out, err);
+    c->polish = 0;
+    return status;
 }
 
 fen_status fenp_certify_linear(const fen_model *m, const fenp_sample *sample, fen_certificate *out,

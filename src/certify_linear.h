@@ -27,6 +27,7 @@ typedef struct fenp_joint {
     double strongest, noise; /* largest ||x_g'u|| under a penalty, and its rounding          */
     int feasible;            /* u is; else u = 0 is meant                                    */
     int refined;             /* x_j'u follows from beta where beta_j is not 0                */
+    int polish;              /* the last digits of u: certify_polish.c                       */
     int lenient;             /* groups with a bound are let pass what columns without are    */
     const double *dual;      /* copies x n: u as stored                                      */
 } fenp_joint;

@@ -97,7 +97,7 @@ static fen_status make_feasible(fenp_joint *c, int64_t k, fen_error *err)
     for (int64_t i = 0; i < c->n; i++) u[i] = c->dual[k * c->n + i];
     for (int round = 0; status == FEN_OK && round < ROUNDS && before < count; round++) {
         const fenp_columns to = { c->columns, add_wishes(c, k, count), count,
-                                  c->refined ? c->wanted : NULL };
+                                  c->refined ? c->wanted : NULL, c->polish && !c->refined };
         before = count;
         status = fenp_claim_project(&c->one[k], &c->x, &to, u, c->left, &within, err);
         if (status == FEN_OK) status = fenp_matrix_products(&c->x, u, g, err);

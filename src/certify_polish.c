@@ -11,7 +11,9 @@
  * Method: least squares with weights that grow where the ratio is large (Lawson), in the directions
  *   that the columns span beyond doubt: eigenvectors of the weighted Gram matrix of the rows. Rows
  *   at an end of their box stay, but u is first made smaller by 2^-40 of itself: most are then inside.
- * Special cases: a ratio above FAR is not a matter of last digits, and nothing is done.
+ * Special cases: a ratio above FAR is not a matter of last digits, and nothing is done. It ends where
+ *   the weighted mean square of the ratios, which least squares make least, is above 1: no delta
+ *   has all of them below.
  * Accuracy: x_j'u is summed in long double; of delta, two digits are enough.
  * Cost: a round has count n^2 + 9 n^3 flops; 4 n^2 numbers. What takes longer is not tried. */
 #include <float.h>
@@ -29,6 +31,7 @@ enum { ROUNDS = 12, FAR = 64 };
 static const double DEAR = 5e8;        /* flops of a round                                      */
 static const double SPANNED = 1e-11;   /* eigenvalues over the largest: others are rounding     */
 static const double INSIDE = 0x1p-44;  /* of |z|: far enough from an end for last digits        */
+static const double HOPELESS = 1.1;    /* 1, but for the rounding of least squares */
 static const double SMALLER = 0x1p-40; /* what D loses, relative                                */
 
 typedef struct bench {
@@ -135,6 +138,15 @@ static void weigh(bench *b, double worst)
     for (int64_t j = 0; j < b->count; j++) b->weight[j] = fmax(b->weight[j] / largest, 1e-6);
 }
 
+/* The largest ratio is nowhere below this mean of those that least squares leave. */
+static double least_worst(const bench *b)
+{
+    double sum = 0.0, weight = 0.0;
+    for (int64_t j = 0; j < b->count; j++)
+        sum += b->weight[j] * b->off[j] * b->off[j], weight += b->weight[j];
+    return weight > 0.0 ? sqrt(sum / weight) : 0.0;
+}
+
 static fen_status polish(bench *b, long double *u, int *within, fen_error *err)
 {
     double worst;
@@ -148,7 +160,7 @@ static fen_status polish(bench *b, long double *u, int *within, fen_error *err)
         if (status == FEN_OK) status = move(b, u, err);
         if (status == FEN_OK) status = look(b, u, &worst, err);
         *within = worst <= 1.0;
-        if (*within || !(worst <= FAR)) break;
+        if (*within || !(worst <= FAR) || least_worst(b) > HOPELESS) break;
     }
     return status;
 }

@@ -361,7 +361,7 @@ fen_status fenp_claim_project(const fenp_claim *c, const fenp_matrix *x, const f
     memcpy(before, u, (size_t)c->n * sizeof *u);
     fen_status status = to->count > c->n + 1 ? project_wide(c, x, to, u, left, within, err)
                                              : project_columns(c, x, to, u, left, within, err);
-    if (status == FEN_OK && !*within && !to->wanted)
+    if (status == FEN_OK && !*within && to->polish)
         status = mend(c, x, to, before, u, left, within, err);
     free(before);
     return status;
