@@ -248,9 +248,12 @@ static int answer(const request *r, const char *text)
                     above, above > 1 ? "s" : "", r->options.tolerance);
 }
 
-static int check_plot(const char *path)
+static int check_plot(const char *path, const char *output)
 {
     const size_t length = path ? strlen(path) : 0;
+    if (path && output && strcmp(path, output) == 0)
+        return complain(EXIT_USAGE, "-o and --plot both name %s; give each a file of its own",
+                        path);
     if (!path || is_dash(path) || (length > 4 && strcasecmp(path + length - 4, ".svg") == 0))
         return EXIT_DONE;
     return complain(EXIT_USAGE, "--plot draws SVG: let %s end in .svg", path);
@@ -258,7 +261,7 @@ static int check_plot(const char *path)
 
 static int run(const request *r)
 {
-    int code = check_plot(r->plot);
+    int code = check_plot(r->plot, r->output);
     if (code == EXIT_DONE)
         code = check_output(r->plot, (const char *const[]){ r->operand[0], NULL });
     return code == EXIT_DONE ? run_question(r, fen_path, answer) : code;

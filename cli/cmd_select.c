@@ -55,19 +55,25 @@ static void print_path(const grid *g, const json_t *json)
 {
     const json_t *points = json_object_get(json, "grid");
     const int folds = !isnan(json_at(json_array_get(points, 0), "standard_error"));
-    char text[320], errors[32] = "";
+    const int wide = strncmp(json_text_at(json, "score_kind"), "1se:", 4) == 0;
+    char text[400], errors[32] = "", rule[128] = "", bound[32];
     printf("  %11s %8s %12s%s%s\n", "lambda", "terms", "score", folds ? " +- error   " : "",
            g->classes ? "   errors" : "");
     for (int64_t i = 0; i < g->count; i++) print_point(g, json_array_get(points, (size_t)i), i);
     const json_t *best = json_array_get(points, (size_t)g->best);
     if (g->classes)
         snprintf(errors, sizeof errors, ", %.2f%% errors", shown_error(&g->at[g->best]));
+    if (wide) {
+        const json_t *least = least_point(json);
+        score_text(g, json_at(least, "score") + json_at(least, "standard_error"), bound);
+        snprintf(rule, sizeof rule,
+                 ": the largest lambda within one standard error%s of the best, "
+                 "up to %s",
+                 g->square ? " (of mean squares)" : "", bound);
+    }
     snprintf(text, sizeof text, "%s %.6g%s at lambda %.6g with %.4g terms%s%s", g->kind,
              shown_score(g, g->at[g->best].score), errors, json_at(best, "lambda"),
-             json_at(best, "terms"), g->unit,
-             strncmp(json_text_at(json, "score_kind"), "1se:", 4) == 0
-                 ? ": the largest lambda within one standard error of the best"
-                 : "");
+             json_at(best, "terms"), g->unit, rule);
     print_wrapped(stdout, "> ", text);
 }
 

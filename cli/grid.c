@@ -83,6 +83,17 @@ const char *score_text(const grid *g, double score, char out[32])
     return out;
 }
 
+const json_t *least_point(const json_t *answer)
+{
+    const json_t *points = json_object_get(answer, "grid"), *least = NULL;
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *p = json_array_get(points, i);
+        const double score = json_at(p, "score");
+        if (isfinite(score) && (!least || score < json_at(least, "score"))) least = p;
+    }
+    return least;
+}
+
 double shown_error(const point *p) { return 100 * p->error; }
 
 static int ascending(const void *a, const void *b)

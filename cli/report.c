@@ -214,12 +214,7 @@ static void report_rules(const json_t *model, const fen_options *o)
  * what score of the table below it goes. */
 static void report_least(const json_t *model, const grid *g)
 {
-    const json_t *points = json_object_get(model, "grid"), *least = NULL;
-    for (size_t i = 0; i < json_array_size(points); i++) {
-        const json_t *p = json_array_get(points, i);
-        const double score = json_at(p, "score");
-        if (isfinite(score) && (!least || score < json_at(least, "score"))) least = p;
-    }
+    const json_t *least = least_point(model);
     const double terms = json_at(least, "terms"), error = json_at(least, "standard_error");
     char also[48] = "", bound[32];
     if (isnan(error)) return;

@@ -31,6 +31,7 @@ int  grid_read(grid *g, const json_t *object, const char *loss, int64_t targets)
 void grid_free(grid *g);
 double shown_score(const grid *g, double score);
 const char *score_text(const grid *g, double score, char out[32]);     /* "-": there is none */
+const json_t *least_point(const json_t *answer);  /* of its grid; NULL: no finite score */
 double shown_error(const point *p);            /* in percent */
 double gamma_of(const point *p);
 double lambda_of(const point *p);

@@ -7,7 +7,7 @@
 #include "report.h"
 #include "steps.h"
 
-enum { WIDTH = 79 };
+enum { WIDTH = 79, LINES = 4 };
 
 /* ---- for people ------------------------------------------------------------------------- */
 
@@ -68,20 +68,22 @@ static size_t count_names(const columns *c, const json_t *list)
     return names;
 }
 
-/* "+bmi +s5 -age" in what is left of the line; "(7 more)" for what is not. */
+/* "+bmi +s5 -age" in what is left of the line and of some more; "(7 more)" for what is not. */
 static void print_changes(const columns *c, const json_t *step, int column)
 {
     const json_t *lists[] = { json_object_get(step, "entered"), json_object_get(step, "left") };
     size_t rest = count_names(c, lists[0]) + count_names(c, lists[1]), count;
-    int used = column, length;
+    int used = column, line = 1, length;
     for (int which = 0; which < 2; which++)
         for (size_t i = 0; i < json_array_size(lists[which]); i += count, rest--) {
             const char *name = json_string_value(json_array_get(lists[which], i));
-            const int spare = rest > 1 ? 12 : 0;
+            const int last = line == LINES, spare = last && rest > 1 ? 12 : 0;
             count = named_at_once(c, lists[which], i, &length);
             if (used + length + 2 + spare > WIDTH && used > column) {
-                printf(" (%zu more)", rest);
-                return;
+                printf(last ? " (%zu more)" : "\n", rest);
+                if (last) return;
+                printf("%*s", column - 1, "");
+                used = column, line++;
             }
             printf(" %c%.*s", which == 0 ? '+' : '-', length, name);
             used += length + 2;

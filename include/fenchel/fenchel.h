@@ -270,7 +270,8 @@ FEN_API fen_status fen_path(const fen_table *table, const fen_options *o,
 
 /* ---- use --------------------------------------------------------------------- */
 /* Raw input columns in the order of the training file, without targets and weights; constant ones
- * are among them. */
+ * are among them. Of sparse rows a model under a penalty on coefficients keeps those that it uses:
+ * fen_predict_table finds them by name in rows of any width. */
 FEN_API int64_t fen_model_inputs(const fen_model *model);
 FEN_API const char *fen_model_input_name(const fen_model *model, int64_t input);
 FEN_API int64_t fen_model_targets(const fen_model *model);

@@ -332,6 +332,18 @@ class PathTest(tool.ToolTest):
         self.assertEqual(found["above_tolerance"], above)
         self.assertLess(above, len(found["points"]))
 
+    def test_names_that_enter_have_four_lines(self):
+        names = [f"a_column_with_a_long_name_{j}" for j in range(5)]
+        random.seed(9)
+        rows = [[random.gauss(0, 1) for _ in names] for _ in range(60)]
+        self.write("data.csv", ",".join(names) + ",y\n" + "".join(
+            ",".join(map(repr, x)) + f",{sum(x)!r}\n" for x in rows))
+        text = self.run_tool("path", "data.csv", "--penalty", "l1", "--lambda", "3,0.01").out
+        for name in names[:4]:
+            self.assertIn("+" + name, text)
+        self.assertIn(" (1 more)\n", text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 79)
+
     def test_more_breakpoints_than_anybody_wants(self):
         """(3^p + 1)/2 of them (Mairal and Yu, 2012), each column a tenth of what the last may be."""
         x, y = [[1.0]], [1.0]
@@ -363,6 +375,8 @@ class PathTest(tool.ToolTest):
                     says=["no/folder/p.svg"])
         self.refuse("path", "data.csv", "--penalty", "l1", "--plot", "data.csv", code=USAGE,
                     says=["data.csv"])
+        self.refuse("path", "data.csv", "--penalty", "l1", "-o", "p.svg", "--plot", "p.svg",
+                    code=USAGE, says=["-o and --plot both name p.svg"])
 
     def test_two_threads_look_at_rows(self):
         """Solutions that fit nearly all are judged by the rows: each thread by its own copy."""
