@@ -333,7 +333,7 @@ class PathTest(tool.ToolTest):
         self.assertLess(above, len(found["points"]))
 
     def test_names_that_enter_have_four_lines(self):
-        names = [f"a_column_with_a_long_name_{j}" for j in range(5)]
+        names = [f"column_with_a_name_{j}" for j in range(5)]
         random.seed(9)
         rows = [[random.gauss(0, 1) for _ in names] for _ in range(60)]
         self.write("data.csv", ",".join(names) + ",y\n" + "".join(
