@@ -134,8 +134,9 @@ static fen_status square_scores(const fenp_search *s, const fenp_problem *proble
     fen_status status = fenp_arena_open(&arena, bytes, "the leave-one-out scores", err);
     if (status != FEN_OK) return status;
     if (folds)
-        status =
-            fenp_scores_kfold(&arena, problem, points, count, folds, s->o->seed, scores, task, err);
+        status = (primal && fenp_kfold_is_primal(x->n, x->p, folds) ? fenp_scores_kfold_primal
+                                                                    : fenp_scores_kfold)(
+            &arena, problem, points, count, folds, s->o->seed, scores, task, err);
     else if (few)
         status = fenp_scores_cholesky(&arena, problem, points, count, kind, scores, task, err);
     else {

@@ -71,7 +71,10 @@ int fenp_scores_by_cholesky(const fenp_size *size, int64_t settings, int primal,
 
 int64_t fenp_scoring_bytes(const fenp_size *size, int64_t settings, int64_t folds, int primal)
 {
-    if (folds) return fenp_scores_kfold_bytes(size, settings);
+    if (folds)
+        return primal && fenp_kfold_is_primal(size->n, size->p, folds)
+                   ? fenp_scores_kfold_primal_bytes(size, settings)
+                   : fenp_scores_kfold_bytes(size, settings);
     if (fenp_scores_by_cholesky(size, settings, primal, folds))
         return fenp_scores_cholesky_bytes(size);
     const int64_t spectrum = fenp_spectrum_bytes(size, primal);
@@ -95,7 +98,9 @@ static double scoring_flops(const fenp_strategy *s, const fenp_size *size, doubl
     const double cube = rows * rows * rows, p = (double)size->p;
     const double settings = (double)s->lambdas * s->powers;
     if (s->refits) return refit_flops(s, size, rows, folds);
-    if (primal && !folds) return 4 * rows * p * p + 10 * p * p * p + 4 * rows * p * settings;
+    if (primal && (!folds || fenp_kfold_is_primal((int64_t)rows, size->p, folds)))
+        return (double)(folds ? folds : 1) *
+               (4 * rows * p * p + 10 * p * p * p + 4 * rows * p * settings);
     if (fenp_scores_by_cholesky(size, s->lambdas * s->powers, primal, folds))
         return cube * settings;
     return 10 * cube * (double)(folds ? folds : 1) + 4 * rows * rows * settings;
@@ -134,7 +139,8 @@ static fen_status plan_selection(const fen_options *o, const fenp_size *size, fe
                                  fen_error *err)
 {
     const int64_t folds = fenp_folds(o);
-    const int primal = s->solver->in_weights && !folds;
+    const int primal =
+        s->solver->in_weights && (!folds || fenp_kfold_is_primal(size->n, size->p, folds));
     const int automatic = s->gammas > 1 && o->gamma.choice == FEN_AUTO;
     const int64_t most =
         s->refits ? shared(automatic ? REFIT_FINE : REFIT_ASKED, size) : (automatic ? FINE : ASKED);

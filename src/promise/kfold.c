@@ -3,7 +3,9 @@
  * Fold k is left out whole and the rest refitted with weights that sum to one: the
  * ordinary convention. One eigendecomposition per fold answers every setting; the
  * predictions of a fold for all of them are one product of K with the coefficients.
- * Cost. K times (9 ((1-1/K) n)^3 + 2 n^2 count) flops, 8 n^2 + 24 ((1-1/K) n)^2 bytes. */
+ * Cost. K times (9 ((1-1/K) n)^3 + 2 n^2 count) flops, 8 n^2 + 24 ((1-1/K) n)^2 bytes.
+ * Linear kernels with fewer columns than rows: the same by the columns, K times (4 n p^2 + 9 p^3 +
+ * 2 n p count) flops. */
 #include <math.h>
 #include <string.h>
 
@@ -42,8 +44,8 @@ typedef struct deal {
     double *q, *scaled, *column;
 } deal;
 
-/* Training rows of one fold, their renormalised weights, labels and kernel values. */
-static int64_t gather(deal *s, int64_t fold, double *a)
+/* Training rows of one fold, their renormalised weights and labels. */
+static int64_t gather_rows(deal *s, int64_t fold)
 {
     const fenp_sample *sample = s->problem->sample;
     const int64_t n = sample->n;
@@ -56,6 +58,13 @@ static int64_t gather(deal *s, int64_t fold, double *a)
         for (int64_t t = 0; t < sample->targets; t++)
             s->y[t * m + i] = sample->y[t * n + s->train[i]];
     }
+    return m;
+}
+
+/* And their kernel values. */
+static int64_t gather(deal *s, int64_t fold, double *a)
+{
+    const int64_t n = s->problem->sample->n, m = gather_rows(s, fold);
 #pragma omp parallel for schedule(dynamic, 16)
     for (int64_t j = 0; j < m; j++)
         for (int64_t i = 0; i <= j; i++) {
@@ -145,6 +154,94 @@ fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem,
         fenp_upper_times(n, k, diag, s.c, columns, s.f);
         add_held_out(&s, fold, m, scores);
         status = fenp_task_at(task, (double)(fold + 1) / (double)folds, err);
+    }
+    return status;
+}
+
+/* ---- by the columns -------------------------------------------------------------------- */
+
+int fenp_kfold_is_primal(int64_t n, int64_t p, int64_t folds)
+{
+    return p < n - (n + folds - 1) / folds;
+}
+
+int64_t fenp_scores_kfold_primal_bytes(const fenp_size *size, int64_t count)
+{
+    const int64_t n = size->n, spectrum = fenp_spectrum_bytes(size, 1);
+    if (spectrum < 0) return -1;
+    return spectrum + fenp_arena_bytes(n * size->p) + 3 * fenp_arena_bytes(n) +
+           2 * fenp_arena_bytes(size->p) + fenp_arena_bytes(n * size->targets) +
+           fenp_arena_bytes((n + size->p) * count * size->targets);
+}
+
+/* c = Q (ty / (d + c2)): weights of the columns; 0 where f = 0. */
+static fen_status weigh_columns(deal *s, const fenp_spectrum *e, fen_error *err)
+{
+    const int64_t p = e->rank;
+    memset(s->c, 0, (size_t)(p * s->count * e->targets) * sizeof(double));
+    for (int64_t t = 0; t < e->targets; t++) {
+        fenp_measure measure;
+        const fenp_curve curve = fenp_spectrum_curve(e, t, s->q, &measure);
+        for (int64_t l = 0; l < s->count; l++) {
+            fenp_root root;
+            const fen_status status = fenp_curve_minimum(&curve, e->n, s->points[l].lambda,
+                                                         s->points[l].power, 1e-10, &root, err);
+            if (status != FEN_OK) return status;
+            if (isinf(root.c)) continue;
+            for (int64_t j = 0; j < p; j++) {
+                const double d = e->d[j] + root.c;
+                s->scaled[j] = d > 0.0 ? e->ty[t * p + j] / d : 0.0;
+            }
+            cblas_dgemv(CblasColMajor, CblasNoTrans, (int)p, (int)p, 1.0, e->rotation, (int)p,
+                        s->scaled, 1, 0.0, s->c + (l * e->targets + t) * p, 1);
+        }
+    }
+    return FEN_OK;
+}
+
+static fen_status hold_out(deal *s, fenp_arena *arena, int64_t fold, double *x, double *scores,
+                           fen_error *err)
+{
+    const fenp_sample *all = s->problem->sample;
+    const int64_t p = all->p, m = gather_rows(s, fold), columns = s->count * all->targets;
+    for (int64_t i = 0; i < m; i++)
+        memcpy(x + i * p, all->x + s->train[i] * p, (size_t)p * sizeof *x);
+    fenp_sample part = { .n = m, .p = p, .targets = all->targets, .x = x, .y = s->y, .w = s->w };
+    fenp_problem problem = *s->problem;
+    fenp_spectrum e;
+    problem.sample = &part;
+    fen_status status = fenp_spectrum_make(arena, &problem, 1, &e, NULL, err);
+    if (status == FEN_OK) status = weigh_columns(s, &e, err);
+    if (status != FEN_OK) return status;
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)all->n, (int)columns, (int)p, 1.0,
+                all->x, (int)p, s->c, (int)p, 0.0, s->f, (int)all->n);
+    add_held_out(s, fold, m, scores);
+    return FEN_OK;
+}
+
+fen_status fenp_scores_kfold_primal(fenp_arena *arena, const fenp_problem *problem,
+                                    const fenp_setting *points, int64_t count, int64_t folds,
+                                    uint64_t seed, double *scores, const fenp_task *task,
+                                    fen_error *err)
+{
+    const fenp_sample *sample = problem->sample;
+    const int64_t n = sample->n, p = sample->p, columns = count * sample->targets;
+    deal s = { .problem = problem, .points = points, .count = count, .folds = folds };
+    double *x = fenp_arena_doubles(arena, n * p);
+    s.order = (int64_t *)fenp_arena_doubles(arena, n);
+    s.train = (int64_t *)fenp_arena_doubles(arena, n);
+    s.w = fenp_arena_doubles(arena, n);
+    s.y = fenp_arena_doubles(arena, n * sample->targets);
+    s.q = fenp_arena_doubles(arena, p);
+    s.scaled = fenp_arena_doubles(arena, p);
+    s.c = fenp_arena_doubles(arena, (n + p) * columns), s.f = s.c + p * columns;
+    fen_status status = fenp_deal_rows(n, folds, seed, s.order, err);
+    memset(scores, 0, (size_t)columns * sizeof(double));
+    const int64_t mark = arena->used;
+    for (int64_t fold = 0; status == FEN_OK && fold < folds; fold++) {
+        arena->used = mark;
+        status = hold_out(&s, arena, fold, x, scores, err);
+        if (status == FEN_OK) status = fenp_task_at(task, (double)(fold + 1) / (double)folds, err);
     }
     return status;
 }

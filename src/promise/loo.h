@@ -32,6 +32,14 @@ int64_t    fenp_scores_kfold_bytes(const fenp_size *size, int64_t count);
 fen_status fenp_scores_kfold(fenp_arena *arena, const fenp_problem *problem,
                              const fenp_setting *points, int64_t count, int64_t folds,
                              uint64_t seed, double *scores, const fenp_task *task, fen_error *err);
+/* The same by the columns, for linear kernels: where there are fewer of them than rows in all folds
+ * but one. */
+int        fenp_kfold_is_primal(int64_t n, int64_t p, int64_t folds);
+int64_t    fenp_scores_kfold_primal_bytes(const fenp_size *size, int64_t count);
+fen_status fenp_scores_kfold_primal(fenp_arena *arena, const fenp_problem *problem,
+                                    const fenp_setting *points, int64_t count, int64_t folds,
+                                    uint64_t seed, double *scores, const fenp_task *task,
+                                    fen_error *err);
 
 /* ---- any power: rows come in slabs, all of a spectrum or one piece of a file after another */
 typedef struct fenp_left_out fenp_left_out;

@@ -610,6 +610,39 @@ static void test_kfold(void **unused)
     }
 }
 
+/* A linear kernel: by the rows and by the columns. */
+static void test_kfold_by_columns(void **unused)
+{
+    (void)unused;
+    const double lambdas[] = { 1e-3, 0.1, 3.0 };
+    fenp_setting points[3 * POWER_COUNT];
+    double scores[2][3 * POWER_COUNT];
+    static data s;
+    const int64_t made = all_settings(lambdas, 3, points);
+    for (int kind = 0; kind < 4; kind++) {
+        const int bias = kind % 2, weighted = kind / 2;
+        fill_sample(&s, 16, bias, weighted);
+        const fenp_size size = { .n = s.n, .p = P, .targets = 1, .bias = bias };
+        fenp_sample *sample = sample_of(&s);
+        const fenp_problem problem = problem_of(&s, sample, "linear");
+        assert_true(fenp_kfold_is_primal(s.n, P, 4) && !fenp_kfold_is_primal(s.n, 12, 4));
+        for (int primal = 0; primal < 2; primal++) {
+            const int64_t bytes = primal ? fenp_scores_kfold_primal_bytes(&size, made)
+                                         : fenp_scores_kfold_bytes(&size, made);
+            fenp_arena arena;
+            assert_int_equal(fenp_arena_open(&arena, bytes, "test", NULL), FEN_OK);
+            assert_int_equal((primal ? fenp_scores_kfold_primal : fenp_scores_kfold)(
+                                 &arena, &problem, points, made, 4, 3, scores[primal], NULL, NULL),
+                             FEN_OK);
+            assert_true(arena.used <= arena.size);
+            fenp_arena_close(&arena);
+        }
+        for (int64_t l = 0; l < made; l++)
+            assert_close(scores[1][l], scores[0][l], 1e-8, points[l], "folds by columns");
+        fenp_sample_free(sample);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -618,7 +651,7 @@ int main(void)
         cmocka_unit_test(test_scaling),  cmocka_unit_test(test_zero),
         cmocka_unit_test(test_extremes), cmocka_unit_test(test_leverage),
         cmocka_unit_test(test_slabs),    cmocka_unit_test(test_gcv),
-        cmocka_unit_test(test_kfold),
+        cmocka_unit_test(test_kfold),    cmocka_unit_test(test_kfold_by_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
