@@ -98,7 +98,7 @@ static void the_same_model(void **state)
     (void)state;
     const char *folder = getenv("TMPDIR");
     char path[1024];
-    double value[3][P], scores[3][N];
+    double value[3][P] = { { 0.0 } }, scores[3][N]; /* a model keeps the columns that it uses */
     fen_table *t[3] = { copy(&ROWS), copy(&COLUMNS), NULL };
     fen_options o = fen_options_default();
     fen_error err;
