@@ -137,7 +137,7 @@ static int meets_labels(const drive *d)
 {
     static const double NEARLY = 1e-10;
     const fen_model *m = d->m;
-    double *f = fenp_new(m->n, sizeof *f), most = 0.0, off = 0.0;
+    double *f = fenp_new(m->n, sizeof *f), most = 0.0, off = f ? 0.0 : INFINITY;
     for (int64_t t = 0; f && t < m->targets; t++) {
         fenp_design_scores(&d->setup->x, d->beta + t * d->setup->x.p, f);
         for (int64_t i = 0; i < m->n; i++) {
@@ -146,7 +146,7 @@ static int meets_labels(const drive *d)
         }
     }
     free(f);
-    return f && off <= NEARLY * most;
+    return off <= NEARLY * most;
 }
 
 /* Margins of 1 become a little more, whose loss is 0; there is no best logistic loss, but one that
@@ -251,7 +251,7 @@ static fen_status solve(drive *d, const fenp_task *task, fen_error *err)
     fen_status status = FEN_OK;
     if (takes_qr(d->m)) return solve_by_qr(d, task, err);
     if (may_meet_labels(d)) status = meet_labels(d, &met, task, err);
-    if (met || (status != FEN_OK && !fenp_is_end(status))) return status;
+    if (status == FEN_OK ? met : !fenp_is_end(status)) return status;
     return solve_in_rounds(d, task, err);
 }
 

@@ -2,7 +2,8 @@
  *
  * The lambdas that fen_fit looks along (select_linear.c), each solution the start of the next; or
  * with --engine homotopy every breakpoint of the lasso (square loss, l1), down to where that path
- * ends or the least lambda given (or a sentence that says where there are too many). Outputs by themselves, or together under group:targets.
+ * ends or the least lambda given (or a sentence that says where there are too many). Outputs by
+ * themselves, or together under group:targets.
  * Coefficients are those of the columns in the units of the file (kernels other than linear: of
  * the training rows). entered, left: against the lambda before.
  * explained: 1 - loss / loss of the best constant, which is R^2 for squares and the share of the

@@ -40,6 +40,7 @@ static int same(const sketch *s, const sketch *t)
 static int multiply_rows(const fenp_design *x, const double *u, double *out)
 {
     double *room = fenp_new(fenp_bytes(SOME, x->p, sizeof *room), 1);
+    const int lacking = !room;
     for (int64_t j = 0; j < x->p; j++) out[j] = 0.0;
     for (int64_t i = 0; room && i < x->n; i += SOME) {
         const int64_t count = x->n - i < SOME ? x->n - i : SOME;
@@ -47,7 +48,7 @@ static int multiply_rows(const fenp_design *x, const double *u, double *out)
                     fenp_design_rows(x, i, count, room), (int)x->p, u + i, 1, 1.0, out, 1);
     }
     free(room);
-    return !room;
+    return lacking;
 }
 
 /* Nonzero: no memory. */
