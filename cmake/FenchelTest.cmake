@@ -42,6 +42,36 @@ if("thread" IN_LIST FENCHEL_SANITIZE)
     endif()
 endif()
 
+# The kernels are compiled for several levels of x86-64, and a processor runs the highest it has.
+# FENCHEL_LEVELS=on runs the tests of FENCHEL_LEVEL_KINDS once more at each other level, by the same
+# programs. A level below is reached by taking features from what glibc calls active, which is
+# what the library asks for; OpenBLAS, which asks the processor, is told to match. A level that the
+# processor lacks is run by qemu, at a twentieth of the speed and therefore without golden and cli.
+#   level | features taken away | kernels of OpenBLAS | processor in qemu, which knows no AVX-512
+set(FENCHEL_LEVEL_TABLE "avx512|||" "avx2|-AVX512F|Haswell|Haswell"
+    "baseline|-AVX512F,-AVX2,-FMA|Nehalem|Nehalem")
+set(FENCHEL_LEVEL_KINDS unit law golden cli)
+set(FENCHEL_EMULATED_KINDS unit law)
+
+# The highest level of this processor, or "" where it is not an x86-64.
+function(fenchel_native_level out)
+    set(level "")
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND NOT CMAKE_CROSSCOMPILING)
+        set(level baseline)
+        file(STRINGS /proc/cpuinfo flags REGEX "^flags" LIMIT_COUNT 1)
+        if(flags MATCHES " avx2 " AND flags MATCHES " fma ")
+            set(level avx2)
+            if(flags MATCHES " avx512f ")
+                set(level avx512)
+            endif()
+        endif()
+    endif()
+    set(${out} "${level}" PARENT_SCOPE)
+endfunction()
+fenchel_native_level(FENCHEL_NATIVE_LEVEL)
+set(FENCHEL_LEVELS off CACHE STRING "tests at other levels of x86-64: off, on, or all by qemu")
+set_property(CACHE FENCHEL_LEVELS PROPERTY STRINGS off on qemu)
+
 # Files of one kind, if that kind is wanted.
 function(fenchel_test_files kind ending out)
     set(files "")
@@ -58,10 +88,9 @@ function(fenchel_test_name file out)
     set(${out} ${name} PARENT_SCOPE)
 endfunction()
 
-# A test named preset:kind/name, run in the source directory, with a TMPDIR of its own build.
-function(fenchel_add_test kind name)
-    get_filename_component(preset ${PROJECT_BINARY_DIR} NAME)
-    set(test ${preset}:${kind}/${name})
+# A test named PREFIX:kind/name, run in the source directory, with a TMPDIR of its own build.
+function(fenchel_add_test_at prefix kind name environment)
+    set(test ${prefix}:${kind}/${name})
     set(scratch ${PROJECT_BINARY_DIR}/scratch)
     file(MAKE_DIRECTORY ${scratch})
     set(command ${FENCHEL_LAUNCHER} ${ARGN})
@@ -69,11 +98,51 @@ function(fenchel_add_test kind name)
         set(command sh -c "echo 'SKIPPED: ${FENCHEL_SKIP}' && exit 77")
     endif()
     add_test(NAME ${test} COMMAND ${command} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set(environment ${FENCHEL_TEST_ENVIRONMENT} "FENCHEL_DATA=${FENCHEL_DATA}"
-        "FENCHEL=$<TARGET_FILE:fenchel_cli>" "TMPDIR=${scratch}")
+    list(APPEND environment ${FENCHEL_TEST_ENVIRONMENT} "FENCHEL_DATA=${FENCHEL_DATA}"
+         "FENCHEL=$<TARGET_FILE:fenchel_cli>" "TMPDIR=${scratch}")
     set_tests_properties(${test} PROPERTIES LABELS ${kind} SKIP_RETURN_CODE 77 TIMEOUT 1200
                          ENVIRONMENT "${environment}")
-    set(test ${test} PARENT_SCOPE)
+endfunction()
+
+# The test preset:kind/name, and preset-level:kind/name for every level that is asked for.
+function(fenchel_add_test kind name)
+    get_filename_component(preset ${PROJECT_BINARY_DIR} NAME)
+    fenchel_add_test_at(${preset} ${kind} ${name} "" ${ARGN})
+    if(FENCHEL_LEVELS STREQUAL "off" OR NOT FENCHEL_NATIVE_LEVEL
+       OR NOT kind IN_LIST FENCHEL_LEVEL_KINDS)
+        return()
+    endif()
+    set(lacking TRUE)   # the table goes down: what stands above the native level is lacking
+    foreach(row ${FENCHEL_LEVEL_TABLE})
+        string(REPLACE "|" ";" row "${row}")
+        list(POP_FRONT row level without blas cpu)
+        if(level STREQUAL FENCHEL_NATIVE_LEVEL)
+            set(lacking FALSE)
+        elseif(lacking OR FENCHEL_LEVELS STREQUAL "qemu")
+            fenchel_add_emulated_test(${preset}-${level} ${kind} ${name} "${cpu}" ${ARGN})
+        else()
+            fenchel_add_test_at(${preset}-${level} ${kind} ${name}
+                "GLIBC_TUNABLES=glibc.cpu.hwcaps=${without};OPENBLAS_CORETYPE=${blas}" ${ARGN})
+        endif()
+    endforeach()
+endfunction()
+
+# One test that says SKIPPED stands for all of a level that cannot be run.
+function(fenchel_add_emulated_test prefix kind name cpu)
+    find_program(FENCHEL_QEMU qemu-x86_64)
+    if(NOT kind IN_LIST FENCHEL_EMULATED_KINDS)
+        return()
+    endif()
+    if(cpu AND FENCHEL_QEMU)
+        set(FENCHEL_LAUNCHER ${FENCHEL_QEMU} -cpu ${cpu})
+        fenchel_add_test_at(${prefix} ${kind} ${name} "OMP_NUM_THREADS=1" ${ARGN})
+    elseif(NOT TEST ${prefix}:${kind}/all)
+        set(FENCHEL_SKIP "this processor lacks the level, and qemu-x86_64 is not installed")
+        if(NOT cpu)
+            set(FENCHEL_SKIP "this processor lacks the level, and qemu does not know it")
+        endif()
+        fenchel_add_test_at(${prefix} ${kind} all "")
+    endif()
 endfunction()
 
 # An executable test_KIND_NAME and the test that runs it; the caller finds it in ${target}.

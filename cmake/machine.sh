@@ -6,7 +6,7 @@ BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libopenblas-openmp-de
                 libjansson-dev zlib1g-dev libpopt-dev libxxhash-dev librandom123-dev)
 CHECK_PACKAGES=(clang libomp-dev libblas-dev liblapack-dev libcmocka-dev valgrind python3
                 python3-numpy python3-sklearn python3-pandas libsvm-tools liblinear-tools mandoc
-                r-cran-glmnet git)
+                r-cran-glmnet qemu-user git)
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
