@@ -8,6 +8,7 @@
  *   Nothing prints, exits, reads the environment or keeps global state. (BLAS keeps its
  *   number of threads for the process: it is set while calls run and restored after the
  *   last of them; of overlapping calls the first one's number holds.)
+ *   A process may fork between calls: parent and child go on, with threads of their own.
  *   Arguments are borrowed for the call. Results belong to the caller, who
  *   releases them with the matching _free, which accepts NULL.
  *   Distinct objects may be used from distinct threads, and one model by several at once, as
