@@ -89,7 +89,7 @@ void            signals_prepare(void);
 const fen_host *progress_begin(int quiet);    /* one at a time */
 void            progress_end(void);           /* clears the line; may be called twice */
 int             interrupted(void);
-void            remove_when_ended(const char *path);   /* by a second Ctrl-C; "": nothing */
+void            note_written(void);           /* an output is in place: interruptions say so */
 
 /* ---- files ------------------------------------------------------------------------------ */
 /* DATA with its ending (and .gz) replaced by .fen; to be freed; NULL: out of memory. */
@@ -103,14 +103,14 @@ typedef fen_status (*question)(const fen_table *, const fen_options *, const fen
                                fen_error *);
 int   run_question(const request *r, question ask,
                    int (*answer)(const request *r, const char *text));
-/* A text file that appears whole or not at all; path NULL or "-": standard output. */
+/* A text file that appears whole or not at all (fen_sink); path NULL or "-": standard output. */
 typedef struct sink {
     FILE       *stream;
-    const char *path;
-    char       *temporary;                    /* NULL: written straight through */
+    fen_sink   *file;                         /* NULL: standard output */
+    fen_error   err;                          /* of either call below, and of writes between */
 } sink;
-int   sink_open(sink *s, const char *path);
-int   sink_close(sink *s, int code);          /* EXIT_DONE: keep it; else: undo it. Answers code */
+fen_status sink_open(sink *s, const char *path);
+fen_status sink_close(sink *s, int keep);     /* keep 0: the file is as it was */
 
 /* ---- output ----------------------------------------------------------------------------- */
 json_t *json_number(double value);            /* infinities and NaN as null */

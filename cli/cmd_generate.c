@@ -27,6 +27,7 @@ static int run(const request *r)
     if (!status)
         status =
             fen_table_write(table, to_stdout ? "-" : r->output, to_stdout ? "csv" : NULL, &err);
+    if (!status) note_written();
     if (status)
         code = fail(&err);
     else if (!to_stdout)

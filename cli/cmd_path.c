@@ -173,10 +173,9 @@ static int has_steps(const json_t *json) { return json_object_get(json, "scales"
 static int write_path(const json_t *json, const char *path)
 {
     sink s;
-    int code = sink_open(&s, path);
-    if (code != EXIT_DONE) return code;
+    if (sink_open(&s, path)) return fail(&s.err);
     (has_steps(json) ? write_steps : write_points)(json, s.stream);
-    return sink_close(&s, EXIT_DONE);
+    return sink_close(&s, 1) ? fail(&s.err) : EXIT_DONE;
 }
 
 static int write_plot(const json_t *json, const char *path)
@@ -184,10 +183,10 @@ static int write_plot(const json_t *json, const char *path)
     sink s;
     figure f;
     int code = figure_read(&f, json);
-    if (code == EXIT_DONE) code = sink_open(&s, path);
+    if (code == EXIT_DONE && sink_open(&s, path)) code = fail(&s.err);
     if (code == EXIT_DONE) {
         plot(&f, s.stream);
-        code = sink_close(&s, EXIT_DONE);
+        if (sink_close(&s, 1)) code = fail(&s.err);
     }
     figure_free(&f);
     return code;

@@ -314,11 +314,11 @@ static int predict(job *j)
         reading.task = "classification", reading.target = name;
     }
     if (fen_stream_open(j->r->operand[1], &reading, &stream, &err)) return fail(&err);
-    int code = sink_open(&j->sink, j->r->output);
+    int code = sink_open(&j->sink, j->r->output) ? fail(&j->sink.err) : EXIT_DONE;
     if (code == EXIT_DONE) {
         code = predict_stream(j, stream, progress_begin(j->r->quiet));
         progress_end();
-        code = sink_close(&j->sink, code);
+        if (sink_close(&j->sink, code == EXIT_DONE)) code = fail(&j->sink.err);
     }
     fen_stream_close(stream);
     if (code != EXIT_DONE) return code;

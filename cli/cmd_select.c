@@ -18,8 +18,7 @@ static int write_path(const grid *g, const json_t *json, const char *path)
 {
     const json_t *points = json_object_get(json, "grid");
     sink s;
-    int code = sink_open(&s, path);
-    if (code != EXIT_DONE) return code;
+    if (sink_open(&s, path)) return fail(&s.err);
     fprintf(s.stream, "lambda,terms,score,standard_error%s\n", g->classes ? ",error_rate" : "");
     for (size_t i = 0; i < json_array_size(points); i++) {
         const json_t *entry = json_array_get(points, i);
@@ -29,7 +28,7 @@ static int write_path(const grid *g, const json_t *json, const char *path)
         csv_number(s.stream, json_at(entry, "standard_error"), g->classes ? ',' : '\n');
         if (g->classes) csv_number(s.stream, json_at(entry, "error_rate"), '\n');
     }
-    return sink_close(&s, EXIT_DONE);
+    return sink_close(&s, 1) ? fail(&s.err) : EXIT_DONE;
 }
 
 /* The root of a mean of squares is off by half of what that is, over the root; a mean of 0 has
@@ -82,8 +81,7 @@ static void print_path(const grid *g, const json_t *json)
 static int write_grid(const grid *g, const char *path)
 {
     sink s;
-    int code = sink_open(&s, path);
-    if (code != EXIT_DONE) return code;
+    if (sink_open(&s, path)) return fail(&s.err);
     fprintf(s.stream, "gamma,lambda,power,score%s\n", g->classes ? ",error_rate" : "");
     for (int64_t i = 0; i < g->count; i++) {
         csv_number(s.stream, g->at[i].gamma, ',');
@@ -92,7 +90,7 @@ static int write_grid(const grid *g, const char *path)
         csv_number(s.stream, g->at[i].score, g->classes ? ',' : '\n');
         if (g->classes) csv_number(s.stream, g->at[i].error, '\n');
     }
-    return sink_close(&s, EXIT_DONE);
+    return sink_close(&s, 1) ? fail(&s.err) : EXIT_DONE;
 }
 
 static int show(const grid *g, const json_t *json, const request *r)

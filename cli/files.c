@@ -1,10 +1,10 @@
 /* files.c -- names of files, and files that appear whole or not at all */
-#include <errno.h>
-#include <fcntl.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* fopencookie */
+#endif
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include "cli.h"
 
 /* Where the ending of a name begins, or its end; a leading dot is no ending. */
@@ -28,26 +28,7 @@ char *model_path(const char *data)
     return path;
 }
 
-/* path + ".tmp-PID": beside the file, so that renaming is atomic. */
-static char *temporary_name(const char *path)
-{
-    size_t size = strlen(path) + 32;
-    char *name = malloc(size);
-    if (name) snprintf(name, size, "%s.tmp-%ld", path, (long)getpid());
-    return name;
-}
-
-static int create(const char *name)
-{
-    return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-}
-
 static int is_standard_output(const char *path) { return !path || strcmp(path, "-") == 0; }
-
-static int cannot_write(const char *path)
-{
-    return complain(EXIT_FILE, "%s cannot be written: %s", path, strerror(errno));
-}
 
 int check_output(const char *path, const char *const *inputs)
 {
@@ -62,71 +43,40 @@ int check_output(const char *path, const char *const *inputs)
         return complain(EXIT_FILE, "%s is a directory; name a file", path);
     if (exists && !S_ISREG(out.st_mode))
         return EXIT_DONE; /* a pipe or a device: only writing will tell */
-    char *name = temporary_name(path);
-    int file = name ? create(name) : -1;
-    int code = file < 0 ? cannot_write(path) : EXIT_DONE;
-    if (file >= 0) {
-        close(file);
-        unlink(name);
-    }
-    free(name);
-    return code;
+    fen_sink *trial = NULL;
+    fen_error err;
+    if (fen_sink_open(path, &trial, &err)) return fail(&err);
+    fen_sink_abandon(trial);
+    return EXIT_DONE;
 }
 
-int sink_open(sink *s, const char *path)
+/* What the stream hands on; a failure is kept, its sentence is said by sink_close. */
+static ssize_t pass_on(void *cookie, const char *at, size_t size)
 {
-    struct stat out;
-    *s = (sink){ .stream = stdout, .path = path };
-    if (is_standard_output(path)) return EXIT_DONE;
-    if (stat(path, &out) == 0 && !S_ISREG(out.st_mode)) {
-        s->stream = fopen(path, "we");
-        return s->stream ? EXIT_DONE : cannot_write(path);
-    }
-    s->temporary = temporary_name(path);
-    int file = s->temporary ? create(s->temporary) : -1;
-    s->stream = file >= 0 ? fdopen(file, "w") : NULL;
-    if (s->stream) {
-        remove_when_ended(s->temporary);
-        return EXIT_DONE;
-    }
-    int code = cannot_write(path);
-    if (file >= 0) {
-        close(file);
-        unlink(s->temporary);
-    }
-    free(s->temporary);
-    return code;
+    sink *s = cookie;
+    return fen_sink_write(s->file, at, (int64_t)size, &s->err) ? 0 : (ssize_t)size;
 }
 
-/* Everything on the disk, then under its name. */
-static int finish(sink *s)
+fen_status sink_open(sink *s, const char *path)
 {
-    int written = fflush(s->stream) == 0 && !ferror(s->stream);
-    if (written && s->temporary) written = fsync(fileno(s->stream)) == 0;
-    int reason = errno;
-    if (fclose(s->stream) != 0 && written) {
-        written = 0;
-        reason = errno;
-    }
-    if (written && s->temporary && rename(s->temporary, s->path) != 0) {
-        written = 0;
-        reason = errno;
-    }
-    errno = reason;
-    return written ? EXIT_DONE : cannot_write(s->path);
+    *s = (sink){ .stream = stdout };
+    if (is_standard_output(path)) return FEN_OK;
+    if (fen_sink_open(path, &s->file, &s->err)) return s->err.status;
+    s->stream = fopencookie(s, "w", (cookie_io_functions_t){ .write = pass_on });
+    if (s->stream) return FEN_OK;
+    fen_sink_abandon(s->file);
+    s->err = (fen_error){ FEN_MEMORY, "out of memory for writing a file" };
+    return FEN_MEMORY;
 }
 
-int sink_close(sink *s, int code)
+fen_status sink_close(sink *s, int keep)
 {
-    if (s->stream == stdout) return code; /* main looks at it last */
-    if (code == EXIT_DONE)
-        code = finish(s);
-    else
-        fclose(s->stream);
-    if (s->temporary && code != EXIT_DONE) unlink(s->temporary);
-    remove_when_ended("");
-    free(s->temporary);
-    return code;
+    if (!s->file) return FEN_OK; /* main looks at the standard output last */
+    const int whole = fclose(s->stream) == 0 && s->err.status == FEN_OK;
+    if (keep && whole && !fen_sink_commit(s->file, &s->err)) note_written();
+    if (keep && whole) return s->err.status;
+    fen_sink_abandon(s->file);
+    return keep ? s->err.status : FEN_OK;
 }
 
 int run_question(const request *r, question ask, int (*answer)(const request *r, const char *text))

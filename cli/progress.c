@@ -1,8 +1,12 @@
 /* progress.c -- one line on a terminal, and what Ctrl-C does
  *
- * The first SIGINT or SIGTERM sets a flag that the progress callback hands to the
- * library: it stops after the step at hand. The second one removes the file that was
- * being written and ends the process by its default action.
+ * SIGINT, SIGTERM and SIGHUP are the same to us. The first one sets a flag that the progress
+ * callback hands to the library, which stops after the step at hand. Where a stop leaves a model,
+ * the tool waits for it. Where it leaves nothing there is nothing to wait for: after PATIENCE the
+ * process ends with exit code 130, in the middle of whatever does not ask (an eigendecomposition,
+ * a pipe that says nothing). A second signal ends it at once by its default action. Files are
+ * written by fen_sink, which leaves none half done however the process ends.
+ * Signals that were ignored at the start stay so (nohup; background jobs of a shell).
  * SIGXFSZ is ignored so that a full quota is a failed write with a sentence. */
 #include <signal.h>
 #include <string.h>
@@ -10,49 +14,66 @@
 #include <unistd.h>
 #include "cli.h"
 
-static volatile sig_atomic_t stop_asked;
-static char unfinished[4096]; /* path to remove if the process is ended; "": none */
+enum { PATIENCE = 600 }; /* milliseconds: one second, less what ending a process takes */
+
+static volatile sig_atomic_t stop_asked, written;
+static timer_t patience;
 
 static struct {
     fen_host host;
-    int visible; /* stderr is a terminal and nobody said --quiet */
-    int on_line; /* something stands on the line */
+    volatile int leaves_model; /* set by the library */
+    int visible;               /* stderr is a terminal and nobody said --quiet */
+    int on_line;               /* something stands on the line */
     double started, last;
 } state;
 
-static void on_stop(int number) /* calls nothing but async-signal-safe functions */
+/* The handlers call nothing but async-signal-safe functions. */
+
+static void put_line(const char *text)
 {
-    static const char text[] =
-        "fenchel: stopping after this step; press Ctrl-C again to stop at once\n";
+    if (state.on_line && write(STDERR_FILENO, "\n", 1) < 0) return; /* nowhere to say it */
+    state.on_line = 0;
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
+}
+
+static void on_stop(int number)
+{
     if (stop_asked) {
-        if (unfinished[0]) unlink(unfinished);
         signal(number, SIG_DFL);
         raise(number);
         return;
     }
     stop_asked = 1;
-    if (state.on_line && write(STDERR_FILENO, "\n", 1) < 0) return; /* nowhere to say it */
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
+    timer_settime(patience, 0, &(struct itimerspec){ .it_value.tv_nsec = PATIENCE * 1000000L },
+                  NULL);
+    put_line("fenchel: stopping after this step; press Ctrl-C again to stop at once\n");
 }
 
-void remove_when_ended(const char *path)
+static void on_impatience(int number)
 {
-    size_t length = strlen(path);
-    unfinished[0] = '\0';
-    if (length < sizeof unfinished) { /* first character last: never half a name */
-        memcpy(unfinished + 1, path + (length > 0), length);
-        unfinished[0] = path[0];
-    }
+    (void)number;
+    if (state.leaves_model) return;
+    put_line(written ? "fenchel: interrupted; what was written is whole\n"
+                     : "fenchel: interrupted; nothing was written\n");
+    _exit(EXIT_INTERRUPTED);
 }
 
 int interrupted(void) { return stop_asked; }
 
+void note_written(void) { written = 1; }
+
 void signals_prepare(void)
 {
+    static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
     struct sigaction stop = { .sa_handler = on_stop, .sa_flags = SA_RESTART };
+    struct sigaction impatience = { .sa_handler = on_impatience, .sa_flags = SA_RESTART }, before;
     sigemptyset(&stop.sa_mask);
-    sigaction(SIGINT, &stop, NULL);
-    sigaction(SIGTERM, &stop, NULL);
+    sigemptyset(&impatience.sa_mask);
+    sigaction(SIGALRM, &impatience, NULL);
+    (void)timer_create(CLOCK_MONOTONIC, NULL, &patience);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(stops[i], &stop, NULL);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN);
 }
@@ -83,7 +104,8 @@ static int on_progress(void *user, const char *stage, double fraction)
 
 const fen_host *progress_begin(int quiet)
 {
-    state.host = (fen_host){ on_progress, NULL };
+    state.leaves_model = 0;
+    state.host = (fen_host){ .progress = on_progress, .leaves_model = &state.leaves_model };
     state.visible = !quiet && isatty(STDERR_FILENO);
     state.started = now();
     state.last = 0;

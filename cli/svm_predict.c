@@ -101,9 +101,8 @@ static int read_model(const char *path, fen_svm **model)
     return SVM_FAILED;
 }
 
-/* As LIBSVM does: the output is opened before the model is read, and the rows before a wrong line
- * are predicted. */
-static int predict_file(const wishes *w, FILE *out)
+/* As LIBSVM does: the rows before a wrong line are predicted. *keep: out holds what it should. */
+static int predict_file(const wishes *w, FILE *out, int *keep)
 {
     fen_error err;
     fen_svm *model = NULL;
@@ -115,6 +114,7 @@ static int predict_file(const wishes *w, FILE *out)
     if (code == EXIT_DONE) put_heading(model, w, out);
     if (code == EXIT_DONE) status = fen_svm_data_read_part(w->test, &data, &err);
     if (code == EXIT_DONE && data) code = predict_rows(model, data, w, out, &score);
+    *keep = code == EXIT_DONE && (status == FEN_OK || status == FEN_BAD_DATA);
     if (code == EXIT_DONE && status != FEN_OK) code = svm_fail(&err);
     if (code == EXIT_DONE && !w->quiet) put_summary(model, &score);
     fen_svm_data_free(data);
@@ -133,13 +133,14 @@ static int run(const command *c, int argc, const char **argv)
         return SVM_FAILED;
     }
     fclose(in);
-    FILE *out = fopen(w.output, "w");
-    if (!out) {
+    sink out;
+    if (sink_open(&out, w.output)) {
         fprintf(stderr, "can't open output file %s\n", w.output);
         return SVM_FAILED;
     }
-    code = predict_file(&w, out);
-    if ((ferror(out) | fclose(out)) && code == EXIT_DONE) {
+    int keep = 0;
+    code = predict_file(&w, out.stream, &keep);
+    if (sink_close(&out, keep)) {
         fprintf(stderr, "can't write output file %s\n", w.output);
         code = SVM_FAILED;
     }

@@ -197,8 +197,9 @@ static void use_factors(scaling *s, const factors *f)
 
 static int save_factors(const scaling *s)
 {
-    FILE *out = fopen(s->save, "w");
-    if (!out) return say(SVM_FAILED, "can't open file ", s->save);
+    sink file;
+    if (sink_open(&file, s->save)) return say(SVM_FAILED, "can't open file ", s->save);
+    FILE *out = file.stream;
     if (s->scale_y)
         fprintf(out, "y\n%.17g %.17g\n%.17g %.17g\n", s->y_lower, s->y_upper, s->y_min, s->y_max);
     fprintf(out, "x\n%.17g %.17g\n", s->lower, s->upper);
@@ -211,7 +212,7 @@ static int save_factors(const scaling *s)
                 "WARNING: scaling factors with indices smaller than 1 are not stored to the file "
                 "%s.\n",
                 s->save);
-    return ferror(out) | fclose(out) ? say(SVM_FAILED, "can't write file ", s->save) : EXIT_DONE;
+    return sink_close(&file, 1) ? say(SVM_FAILED, "can't write file ", s->save) : EXIT_DONE;
 }
 
 /* ---- writing ------------------------------------------------------------------------- */

@@ -112,6 +112,7 @@ fen_status fenp_rounds_run(const fenp_rounds *r, const fenp_task *task, fen_erro
     const fenp_task check = fenp_task_part(task, "certificate", SOLVED, 1.0);
     double gap = 0.5 * m->tolerance, rest = SOLVED - r->begun;
     fen_status status = FEN_OK;
+    fenp_task_leaves_model(task);
     for (int round = 0; status == FEN_OK && round < MOST_ROUNDS; round++) {
         int reached;
         const fenp_task solving = fenp_task_part(task, "solving", SOLVED - rest, SOLVED);

@@ -200,7 +200,7 @@ static int has_failed(void *user, const char *stage, double fraction)
 static void score_one(const fenp_search *s, const double *gammas, int count, int k, column *columns,
                       int *failed, const fenp_task *task)
 {
-    const fen_host watch = { has_failed, failed };
+    const fen_host watch = { .progress = has_failed, .user = failed };
     fenp_task part = fenp_task_part(task, task->stage, (double)k / count, (k + 1.0) / count);
     if (has_failed(failed, NULL, 0.0)) return;
     if (omp_get_thread_num() != 0) part.host = &watch;

@@ -99,7 +99,7 @@ typedef struct fen_format {
     fen_status (*next )(void *state, fen_table **block, fen_error *err); /* NULL: the end */
     void       (*close)(void *state);
     /* writing: begin is called once with the first block, rows for every block */
-    fen_status (*begin)(void *sink, const fen_table *block, void **state, fen_error *err);
+    fen_status (*begin)(fen_sink *sink, const fen_table *block, void **state, fen_error *err);
     fen_status (*rows )(void *state, const fen_table *block, fen_error *err);
     fen_status (*end  )(void *state, fen_error *err);  /* always called; frees state    */
 } fen_format;

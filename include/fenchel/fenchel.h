@@ -62,10 +62,12 @@ typedef struct fen_stream fen_stream;   /* a file read block by block           
 typedef struct fen_model fen_model;     /* self-contained: may outlive its table      */
 
 /* Where a long call reports to. fraction runs from 0 to 1 over the whole call,
- * stage says what is being done. A nonzero answer stops the call: FEN_STOPPED. */
+ * stage says what is being done. A nonzero answer stops the call: FEN_STOPPED; but fen_fit, once
+ * an iterative solver is at work, answers FEN_OK and an unfinished model. */
 typedef struct fen_host {
     int  (*progress)(void *user, const char *stage, double fraction);
     void *user;
+    volatile int *leaves_model;     /* set to 1 from when on that is so; may be NULL      */
 } fen_host;
 
 /* ---- options: one table, src/base/option.c, drives everything below -------- */
@@ -167,7 +169,6 @@ FEN_API fen_status fen_table_copy_sparse(const fen_sparse *inputs, const double 
                                          fen_table **out, fen_error *err);
 FEN_API fen_status fen_table_generate(const char *name, const fen_options *o,
                                       fen_table **out, fen_error *err);
-/* Written beside path and renamed: an existing file is replaced whole or not at all. */
 FEN_API fen_status fen_table_write(const fen_table *table, const char *path,
                                    const char *format /* NULL: by the ending */,
                                    fen_error *err);
@@ -187,6 +188,21 @@ FEN_API fen_status fen_convert(const char *from, const char *to,
                                const char *to_format /* NULL: by the ending */,
                                const fen_options *o, const fen_host *host,
                                int64_t *rows /* may be NULL */, fen_error *err);
+
+/* ---- files: whole or not at all ------------------------------------------------ */
+/* Everything here that takes the path of a file to write goes this way. What is written shows under
+ * path with commit, synced; before, and after a failure or the death of the process, the file
+ * there is as it was. Symbolic links are followed; mode, owner and group stay. "-" is the
+ * standard output, which is written through, as pipes and devices are. */
+typedef struct fen_sink fen_sink;
+FEN_API fen_status  fen_sink_open(const char *path, fen_sink **out, fen_error *err);
+FEN_API fen_status  fen_sink_write(fen_sink *sink, const void *at, int64_t size,
+                                   fen_error *err);
+FEN_API fen_status  fen_sink_seek(fen_sink *sink, int64_t offset, fen_error *err);
+FEN_API const char *fen_sink_name(const fen_sink *sink);     /* path, as it was given */
+/* Either ends it and frees sink. */
+FEN_API fen_status  fen_sink_commit(fen_sink *sink, fen_error *err);
+FEN_API void        fen_sink_abandon(fen_sink *sink);        /* NULL is fine */
 
 /* ---- fit -------------------------------------------------------------------- */
 #define FEN_VERDICT_MAP(X)                                                           \

@@ -46,6 +46,11 @@ fen_status fenp_task_at(const fenp_task *task, double fraction, fen_error *err)
     return FEN_OK;
 }
 
+void fenp_task_leaves_model(const fenp_task *task)
+{
+    if (task && task->host && task->host->leaves_model) *task->host->leaves_model = 1;
+}
+
 static int share_progress(void *user, const char *stage, double fraction)
 {
     const fenp_share *s = user;
@@ -55,7 +60,8 @@ static int share_progress(void *user, const char *stage, double fraction)
 
 void fenp_share_open(fenp_share *share, const fen_host *host, double from, double to)
 {
-    *share = (fenp_share){ { share_progress, share }, host, from, to };
+    *share =
+        (fenp_share){ { share_progress, share, host ? host->leaves_model : NULL }, host, from, to };
 }
 
 static int hear(void *user, const char *stage, double fraction)
@@ -76,7 +82,7 @@ static int speak(void *user, const char *stage, double fraction)
 fenp_task fenp_team_task(fenp_team *team, int speaks, fen_host *host)
 {
     fenp_task own = team->task ? *team->task : fenp_task_part(NULL, "", 0.0, 1.0);
-    *host = (fen_host){ speaks ? speak : hear, team };
+    *host = (fen_host){ .progress = speaks ? speak : hear, .user = team };
     own.host = host;
     return own;
 }

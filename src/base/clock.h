@@ -17,6 +17,8 @@ fenp_task fenp_task_start(const fen_host *host, double time_limit_seconds);
 fenp_task fenp_task_part(const fenp_task *task, const char *stage, double a, double b);
 /* Reports; FEN_STOPPED if the host says so, FEN_LIMIT if the deadline is past. task may be NULL. */
 fen_status fenp_task_at(const fenp_task *task, double fraction, fen_error *err);
+/* Tells the host that from now on a stop leaves a model. */
+void fenp_task_leaves_model(const fenp_task *task);
 /* The part [from, to] of a call as the whole of another that it makes: &share->own is the host
  * of that one. share lives as long. */
 typedef struct fenp_share {

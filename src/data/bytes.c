@@ -72,6 +72,8 @@ static fen_status raw_read(fen_bytes *in, void *out, int64_t size, int64_t *got,
         if (n == 0) n = read_patiently(in->fd, out, size);
         if (n < 0)
             return fenp_fail(err, FEN_IO, "%s cannot be read: %s", in->name, strerror(errno));
+        if (n == 0 && size > 0 && in->taken < in->size)
+            return fenp_fail(err, FEN_IO, "%s became shorter while it was read", in->name);
     }
     in->taken += n;
     *got = n;
@@ -207,7 +209,10 @@ fen_status fenp_bytes_open(const char *path, fen_bytes **out, fen_error *err)
         fenp_bytes_close(in);
         return status;
     }
-    if (S_ISREG(about.st_mode)) in->size = about.st_size;
+    if (S_ISREG(about.st_mode)) { /* the standard input may have been read in part */
+        const off_t from = lseek(in->fd, 0, SEEK_CUR);
+        in->size = about.st_size - (from > 0 ? from : 0);
+    }
     return finish_open(in, out, err);
 }
 

@@ -93,7 +93,7 @@ fen_status fenp_csv_open(fen_bytes *in, const fen_options *o, int64_t block_byte
                          fen_error *err);
 
 /* ---- csv_write.c -------------------------------------------------------------------------- */
-fen_status fenp_csv_begin(void *sink, const fen_table *block, void **state, fen_error *err);
+fen_status fenp_csv_begin(fen_sink *sink, const fen_table *block, void **state, fen_error *err);
 fen_status fenp_csv_rows(void *state, const fen_table *block, fen_error *err);
 fen_status fenp_csv_end(void *state, fen_error *err);
 #endif

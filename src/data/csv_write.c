@@ -17,7 +17,7 @@
 #include "data/csv.h"
 
 typedef struct writer {
-    fenp_sink *sink;
+    fen_sink *sink;
     int64_t cols;
     char separator;
     double *row; /* a sparse row written out */
@@ -34,18 +34,18 @@ static int needs_quotes(const char *text, int64_t cols)
 
 static fen_status put_text(writer *w, const char *text, int quotes, fen_error *err)
 {
-    if (!quotes) return fenp_sink_write(w->sink, text, (int64_t)strlen(text), err);
-    fen_status status = fenp_sink_write(w->sink, "\"", 1, err);
+    if (!quotes) return fen_sink_write(w->sink, text, (int64_t)strlen(text), err);
+    fen_status status = fen_sink_write(w->sink, "\"", 1, err);
     while (status == FEN_OK && *text) {
         size_t plain = strcspn(text, "\"");
-        status = fenp_sink_write(w->sink, text, (int64_t)plain, err);
+        status = fen_sink_write(w->sink, text, (int64_t)plain, err);
         text += plain;
         if (status == FEN_OK && *text == '"') {
-            status = fenp_sink_write(w->sink, "\"\"", 2, err);
+            status = fen_sink_write(w->sink, "\"\"", 2, err);
             text++;
         }
     }
-    return status == FEN_OK ? fenp_sink_write(w->sink, "\"", 1, err) : status;
+    return status == FEN_OK ? fen_sink_write(w->sink, "\"", 1, err) : status;
 }
 
 static fen_status put_name(writer *w, const char *name, fen_error *err)
@@ -57,22 +57,22 @@ static fen_status put_name(writer *w, const char *name, fen_error *err)
 
 static fen_status put_cell(writer *w, const fenp_column *column, double value, fen_error *err)
 {
-    if (isnan(value)) return fenp_sink_write(w->sink, "\"\"", w->cols == 1 ? 2 : 0, err);
+    if (isnan(value)) return fen_sink_write(w->sink, "\"\"", w->cols == 1 ? 2 : 0, err);
     if (column->text) {
         const char *text = column->levels[(int64_t)value];
         return put_text(w, text, needs_quotes(text, w->cols), err);
     }
     char text[32];
-    return fenp_sink_write(w->sink, text, fenp_print_double(value, text), err);
+    return fen_sink_write(w->sink, text, fenp_print_double(value, text), err);
 }
 
 /* What stands after column j. */
 static fen_status put_end(writer *w, int64_t j, fen_error *err)
 {
-    return fenp_sink_write(w->sink, j + 1 < w->cols ? &w->separator : "\n", 1, err);
+    return fen_sink_write(w->sink, j + 1 < w->cols ? &w->separator : "\n", 1, err);
 }
 
-fen_status fenp_csv_begin(void *sink, const fen_table *block, void **state, fen_error *err)
+fen_status fenp_csv_begin(fen_sink *sink, const fen_table *block, void **state, fen_error *err)
 {
     writer *w = fenp_new_zeroed(1, sizeof *w);
     if (w) w->row = fenp_new(block->cols, sizeof *w->row);
@@ -82,7 +82,7 @@ fen_status fenp_csv_begin(void *sink, const fen_table *block, void **state, fen_
     }
     w->sink = sink;
     w->cols = block->cols;
-    const char *ending = strrchr(fenp_sink_name(sink), '.');
+    const char *ending = strrchr(fen_sink_name(sink), '.');
     w->separator = ending && strcasecmp(ending, ".tsv") == 0 ? '\t' : ',';
     fen_status status = FEN_OK;
     for (int64_t j = 0; j < w->cols && status == FEN_OK; j++) {

@@ -242,7 +242,7 @@ static fen_status next_block(void *state, fen_table **block, fen_error *err)
 
 /* ---- writing ----------------------------------------------------------------------- */
 typedef struct writer {
-    fenp_sink *sink;
+    fen_sink *sink;
     int64_t cols, rows, announced; /* rows written, and those the header names       */
     unsigned char *bytes;          /* one row                                        */
 } writer;
@@ -256,7 +256,7 @@ static fen_status write_header(writer *w, fen_error *err)
                           1, 0, WRITTEN_BYTES - 10, 0, (long long)w->announced, (long long)w->cols);
     memset(text + length, ' ', (size_t)(WRITTEN_BYTES - length));
     text[WRITTEN_BYTES - 1] = '\n';
-    return fenp_sink_write(w->sink, text, WRITTEN_BYTES, err);
+    return fen_sink_write(w->sink, text, WRITTEN_BYTES, err);
 }
 
 static fen_status end_writing(void *state, fen_error *err)
@@ -265,7 +265,7 @@ static fen_status end_writing(void *state, fen_error *err)
     fen_status status = FEN_OK;
     if (w && w->rows != w->announced) {
         w->announced = w->rows;
-        status = fenp_sink_seek(w->sink, 0, err);
+        status = fen_sink_seek(w->sink, 0, err);
         if (status == FEN_OK) status = write_header(w, err);
     }
     if (w) free(w->bytes);
@@ -273,7 +273,7 @@ static fen_status end_writing(void *state, fen_error *err)
     return status;
 }
 
-static fen_status begin(void *sink, const fen_table *block, void **state, fen_error *err)
+static fen_status begin(fen_sink *sink, const fen_table *block, void **state, fen_error *err)
 {
     for (int64_t j = 0; j < block->cols; j++)
         if (block->column[j].text)
@@ -319,7 +319,7 @@ static fen_status write_row(writer *w, const fen_table *block, int64_t row, fen_
         put_double(w->bytes + 8 * last, block->label[row]);
     }
     w->rows++;
-    return fenp_sink_write(w->sink, w->bytes, 8 * block->cols, err);
+    return fen_sink_write(w->sink, w->bytes, 8 * block->cols, err);
 }
 
 static fen_status write_rows(void *state, const fen_table *block, fen_error *err)

@@ -186,7 +186,7 @@ fen_status fen_table_read(const char *path, const fen_options *o, const fen_host
 
 typedef struct output {
     const fen_format *format;
-    fenp_sink *sink;
+    fen_sink *sink;
     void *state;
 } output;
 
@@ -195,7 +195,7 @@ static fen_status output_open(output *out, const char *path, const char *asked,
 {
     *out = (output){ 0 };
     fen_status status = format_to_write(path, asked, &out->format, err);
-    if (status == FEN_OK) status = fenp_sink_open(path, &out->sink, err);
+    if (status == FEN_OK) status = fen_sink_open(path, &out->sink, err);
     if (status == FEN_OK) status = out->format->begin(out->sink, first, &out->state, err);
     return status;
 }
@@ -207,8 +207,8 @@ static fen_status output_close(output *out, fen_status status, fen_error *err)
         fen_status ended = out->format->end(out->state, status == FEN_OK ? err : NULL);
         if (status == FEN_OK) status = ended;
     }
-    if (status == FEN_OK) return fenp_sink_commit(out->sink, err);
-    fenp_sink_abandon(out->sink);
+    if (status == FEN_OK) return fen_sink_commit(out->sink, err);
+    fen_sink_abandon(out->sink);
     return status;
 }
 

@@ -296,12 +296,12 @@ static fen_status next_block(void *state, fen_table **block, fen_error *err)
 /* ---- writing ----------------------------------------------------------------------- */
 enum { OUT_BYTES = 1 << 16, ITEM_BYTES = 64 };
 typedef struct writer {
-    fenp_sink *sink;
+    fen_sink *sink;
     int64_t used;
     char text[OUT_BYTES];
 } writer;
 
-static fen_status begin(void *sink, const fen_table *block, void **state, fen_error *err)
+static fen_status begin(fen_sink *sink, const fen_table *block, void **state, fen_error *err)
 {
     for (int64_t j = 0; j < block->cols; j++)
         if (block->column[j].text)
@@ -319,7 +319,7 @@ static fen_status begin(void *sink, const fen_table *block, void **state, fen_er
 
 static fen_status flush(writer *w, fen_error *err)
 {
-    fen_status status = fenp_sink_write(w->sink, w->text, w->used, err);
+    fen_status status = fen_sink_write(w->sink, w->text, w->used, err);
     w->used = 0;
     return status;
 }

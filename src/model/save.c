@@ -162,25 +162,25 @@ static fen_status header_text(const fen_model *m, const fenp_file *file, char **
     return fenp_json_text(header, text, err);
 }
 
-static fen_status write_file(fenp_sink *sink, const fenp_file *file, const char *header,
+static fen_status write_file(fen_sink *sink, const fenp_file *file, const char *header,
                              fen_error *err)
 {
     static const char spaces[] = "       ";
     int64_t length = (int64_t)strlen(header);
     int64_t padding = (8 - length % 8) % 8; /* so that the arrays are aligned when mapped */
     int64_t padded = length + padding;
-    fen_status status = fenp_sink_write(sink, &padded, sizeof padded, err);
-    if (status == FEN_OK) status = fenp_sink_write(sink, header, length, err);
-    if (status == FEN_OK) status = fenp_sink_write(sink, spaces, padding, err);
+    fen_status status = fen_sink_write(sink, &padded, sizeof padded, err);
+    if (status == FEN_OK) status = fen_sink_write(sink, header, length, err);
+    if (status == FEN_OK) status = fen_sink_write(sink, spaces, padding, err);
     for (int i = 0; status == FEN_OK && i < file->count; i++)
-        status = fenp_sink_write(sink, file->array[i].at, array_bytes(&file->array[i]), err);
+        status = fen_sink_write(sink, file->array[i].at, array_bytes(&file->array[i]), err);
     return status;
 }
 
 fen_status fen_model_save(const fen_model *model, const char *path, fen_error *err)
 {
     fenp_file file;
-    fenp_sink *sink = NULL;
+    fen_sink *sink = NULL;
     char *header = NULL;
     fen_status status = fenp_file_open(
         model,
@@ -191,13 +191,13 @@ fen_status fen_model_save(const fen_model *model, const char *path, fen_error *e
     if (status != FEN_OK) return status;
     fenp_file_take(&file, model);
     status = header_text(model, &file, &header, err);
-    if (status == FEN_OK) status = fenp_sink_open(path, &sink, err);
+    if (status == FEN_OK) status = fen_sink_open(path, &sink, err);
     if (status == FEN_OK) {
         status = write_file(sink, &file, header, err);
         if (status == FEN_OK)
-            status = fenp_sink_commit(sink, err);
+            status = fen_sink_commit(sink, err);
         else
-            fenp_sink_abandon(sink);
+            fen_sink_abandon(sink);
     }
     free(header);
     fenp_file_close(&file);

@@ -127,7 +127,7 @@ double fen_svm_sigma(const fen_svm *m) { return !m->label && m->prob_a ? m->prob
 /* ---- saving ---------------------------------------------------------------------------- */
 
 typedef struct writer {
-    fenp_sink *sink;
+    fen_sink *sink;
     fen_status status;
     fen_error *err;
 } writer;
@@ -135,7 +135,7 @@ typedef struct writer {
 static void put(writer *w, const char *text)
 {
     if (w->status == FEN_OK)
-        w->status = fenp_sink_write(w->sink, text, (int64_t)strlen(text), w->err);
+        w->status = fen_sink_write(w->sink, text, (int64_t)strlen(text), w->err);
 }
 
 static void put_int(writer *w, const char *before, int64_t value)
@@ -233,7 +233,7 @@ static void put_vector(writer *w, const fen_svm *m, int64_t row)
 fen_status fen_svm_save(const fen_svm *m, const char *path, fen_error *err)
 {
     writer w = { NULL, FEN_OK, err };
-    w.status = fenp_sink_open(path, &w.sink, err);
+    w.status = fen_sink_open(path, &w.sink, err);
     if (w.status != FEN_OK) return w.status;
     put_head(&w, m);
     int64_t row = 0;
@@ -245,7 +245,7 @@ fen_status fen_svm_save(const fen_svm *m, const char *path, fen_error *err)
             }
             put_vector(&w, m, row++);
         }
-    if (w.status == FEN_OK) return fenp_sink_commit(w.sink, err);
-    fenp_sink_abandon(w.sink);
+    if (w.status == FEN_OK) return fen_sink_commit(w.sink, err);
+    fen_sink_abandon(w.sink);
     return w.status;
 }

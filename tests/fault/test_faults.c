@@ -11,6 +11,9 @@
  * The linker puts the __wrap_ functions (below and in failing_memory.h) in the place of the
  * library's calls; Jansson's allocations are counted with them. OpenBLAS, zlib and OpenMP
  * allocate unseen. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* O_TMPFILE */
+#endif
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -67,6 +70,8 @@ int __real_close(int file);
 ssize_t __real_read(int file, void *out, size_t size);
 ssize_t __real_pread(int file, void *out, size_t size, off_t offset);
 ssize_t __real_write(int file, const void *at, size_t size);
+int __real_flock(int file, int how);
+int __real_linkat(int from, const char *name, int to, const char *other, int flags);
 int __real_rename(const char *from, const char *to);
 int __real_fstat(int file, struct stat *out);
 off_t __real_lseek(int file, off_t offset, int whence);
@@ -77,6 +82,8 @@ ssize_t __wrap_read(int file, void *out, size_t size);
 ssize_t __wrap_pread(int file, void *out, size_t size, off_t offset);
 ssize_t __wrap_write(int file, const void *at, size_t size);
 int __wrap_fsync(int file);
+int __wrap_flock(int file, int how);
+int __wrap_linkat(int from, const char *name, int to, const char *other, int flags);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_fstat(int file, struct stat *out);
 off_t __wrap_lseek(int file, off_t offset, int whence);
@@ -85,7 +92,7 @@ int __wrap_open(const char *path, int flags, ...)
 {
     va_list more;
     va_start(more, flags);
-    mode_t mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
+    mode_t mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, mode_t) : 0;
     va_end(more);
     if (file_strikes(EMFILE)) return -1;
     int file = __real_open(path, flags, mode);
@@ -133,6 +140,13 @@ int __wrap_fsync(int file) /* thousands of real ones would take minutes */
 {
     (void)file;
     return file_strikes(EIO) ? -1 : 0;
+}
+
+int __wrap_flock(int file, int how) { return file_strikes(ENOLCK) ? -1 : __real_flock(file, how); }
+
+int __wrap_linkat(int from, const char *name, int to, const char *other, int flags)
+{
+    return file_strikes(EXDEV) ? -1 : __real_linkat(from, name, to, other, flags);
 }
 
 int __wrap_rename(const char *from, const char *to)

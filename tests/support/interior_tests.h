@@ -29,7 +29,7 @@ static inline int count(void *user, const char *stage, double fraction)
 static inline fitted fit_from(const fenp_interior *q, const double *guess, fen_error *err)
 {
     fitted f = { doubles(q->k + 1), doubles(q->n + 1), -1.0, FEN_OK, 0 };
-    const fen_host host = { count, &f.calls };
+    const fen_host host = { .progress = count, .user = &f.calls };
     const fenp_task task = fenp_task_start(&host, 0.0);
     if (guess) memcpy(f.beta, guess, (size_t)q->k * sizeof(double));
     f.status = fenp_interior_solve(q, GOAL, f.beta, f.u, &f.gap, &task, err);

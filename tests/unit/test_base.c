@@ -151,7 +151,7 @@ static void parts_of_tasks_map_into_the_whole(void **state)
 {
     (void)state;
     listener l = { .stop_after = 4 };
-    fen_host host = { listen, &l };
+    fen_host host = { .progress = listen, .user = &l };
     fen_error err;
     fenp_task whole = fenp_task_start(&host, 0);
     fenp_task half = fenp_task_part(&whole, "second half", 0.5, 1);

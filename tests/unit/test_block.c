@@ -76,7 +76,7 @@ static fen_status sweep(run *r, const fenp_problem *q)
                           .weights = q->kernel.table->linear ? r->weights : NULL,
                           .scores = r->scores,
                           .gap = &r->gap };
-    const fen_host host = { stop_there, &r->at };
+    const fen_host host = { .progress = stop_there, .user = &r->at };
     const fenp_task task = fenp_task_start(&host, 0.0);
     fen_error err;
     r->at.calls = 0;

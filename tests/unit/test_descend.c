@@ -364,7 +364,7 @@ static void check_stop(const fenp_solver *solver, const fen_loss *loss, int bias
     for (int k = 0; k < 6; k++) {
         bench b = open_bench(solver, loss, bias, 1.0);
         int left = k, reached = 0;
-        const fen_host host = { stop_soon, &left };
+        const fen_host host = { .progress = stop_soon, .user = &left };
         const fenp_task task = fenp_task_start(&host, 0.0);
         b.m->power = 1.5;
         fen_certificate c;

@@ -174,7 +174,7 @@ static void a_fit_can_be_stopped_between_blocks(void **state)
     o.lambda = (fen_values){ .choice = FEN_GIVEN, .count = 2, .at = { 1e-4, 1e-3 } };
     assert_int_equal(fen_table_write(table, path, "csv", NULL), FEN_OK);
     patience p = { 0, 1000, 0.0 };
-    const fen_host host = { count_calls, &p };
+    const fen_host host = { .progress = count_calls, .user = &p };
     fen_model *m = NULL;
     fen_error err;
     assert_int_equal(fen_fit_file(path, &o, &host, &m, &err), FEN_OK);

@@ -64,7 +64,7 @@ static void stopping_the_solver_leaves_a_model(void **state)
             for (int k = 1; k < 6; k++) {
                 const fen_options o = with(penalties[p], losses[l], 1e-3);
                 stopper s = { "solving", k, 0 };
-                const fen_host host = { stop, &s };
+                const fen_host host = { .progress = stop, .user = &s };
                 fen_model *m = NULL;
                 fen_error err;
                 if (fen_fit(table, &o, &host, &m, &err)) fail_msg("%s", err.message);
@@ -86,7 +86,7 @@ static void stopping_the_selection_stops_the_fit(void **state)
     fen_table *table = some_table();
     const fen_options o = with("l1", "square", 0.0);
     stopper s = { "selection", 1, 0 };
-    const fen_host host = { stop, &s };
+    const fen_host host = { .progress = stop, .user = &s };
     fen_model *m = NULL;
     fen_error err;
     const fen_status status = fen_fit(table, &o, &host, &m, &err);

@@ -409,7 +409,7 @@ static void test_progress(void **state)
     for (int stop_at = 0; stop_at <= 2; stop_at++)
         for (int times = 0; times <= 1; times++) {
             witness w = { 0.0, 0, stop_at };
-            const fen_host host = { watch, &w };
+            const fen_host host = { .progress = watch, .user = &w };
             const fenp_task task = fenp_task_start(&host, 0.0);
             const fen_status status =
                 times ? fenp_gram_times(&k, rows, rows, coef, 1, out, &task, NULL)

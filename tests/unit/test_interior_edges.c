@@ -220,7 +220,7 @@ static void test_stopped(void **state)
     made *m = make(fenp_find_loss("hinge"), GROUPS, 60, 20, 0.01);
     for (int after = 0; after < 12; after += 3) {
         int left = after;
-        const fen_host host = { stop_later, &left };
+        const fen_host host = { .progress = stop_later, .user = &left };
         const fenp_task task = fenp_task_start(&host, 0.0);
         fitted f = { doubles(20), doubles(60), -1.0, FEN_OK, 0 };
         fen_error err = { 0 };

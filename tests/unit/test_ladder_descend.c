@@ -164,14 +164,14 @@ static void test_stops(void **state)
     fill(&q, 0);
     for (double at = 0.305; at < 1.0; at += 0.3) {
         stopper s = { .at = at };
-        const fen_host host = { stop, &s };
+        const fen_host host = { .progress = stop, .user = &s };
         const fenp_task task = fenp_task_start(&host, 0.0);
         go(&q, 2, 0, &task, FEN_STOPPED, &part);
         assert_false(s.others);
         assert_true(fabs((double)part.count - 100.0 * at) < 1.5);
     }
     stopper never = { .at = 2.0 };
-    const fen_host host = { stop, &never };
+    const fen_host host = { .progress = stop, .user = &never };
     const fenp_task task = fenp_task_start(&host, 0.0);
     go(&q, 2, 0, &task, FEN_OK, &part);
     assert_true(never.last == 1.0 && !never.others);

@@ -85,7 +85,7 @@ static void solve_until(const char *name, const fenp_problem *q, int calls, answ
                           .weights = q->kernel.table->linear ? a->weights : NULL,
                           .scores = a->scores,
                           .gap = &a->gap };
-    const fen_host host = { stop_at, &calls };
+    const fen_host host = { .progress = stop_at, .user = &calls };
     const fenp_task task = fenp_task_start(calls < 0 ? NULL : &host, 0.0);
     fenp_arena arena;
     fen_error err;

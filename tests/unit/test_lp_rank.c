@@ -144,7 +144,7 @@ static void test_a_stop_leaves_the_form(void **state)
     fenp_sample *s = some_rows(FEN_NUMBERS);
     double om[2 * N];
     int calls = 3;
-    const fen_host host = { stop_at, &calls };
+    const fen_host host = { .progress = stop_at, .user = &calls };
     const fenp_task task = fenp_task_start(&host, 0.0);
     opened o;
     open_form(&o, s);

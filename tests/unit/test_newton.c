@@ -97,7 +97,7 @@ static void solve_until(const char *name, const fenp_problem *q, int stop, answe
                           .scores = a->scores,
                           .gap = &a->gap };
     int calls[2] = { 0, stop };
-    const fen_host host = { count, calls };
+    const fen_host host = { .progress = count, .user = calls };
     const fenp_task task = fenp_task_start(&host, 0.0);
     fenp_arena arena;
     fen_error err;

@@ -351,7 +351,7 @@ static void a_search_can_be_stopped(void **state)
     (void)state;
     enum { N = 60, P = 5 };
     int calls = 0;
-    const fen_host host = { stop_now, &calls };
+    const fen_host host = { .progress = stop_now, .user = &calls };
     const fenp_task task = fenp_task_start(&host, 0.0);
     const fenp_kernel k = kernel_of("tensor-exponential", 2);
     double *x = random_numbers(11, N * P, 0.8);

@@ -116,7 +116,7 @@ static void what_is_finished_counts(void **state)
     for (int threads = 1; threads <= 3; threads++)
         for (int at = 1; at < 40; at += 6) {
             stopper s = { at, 0 };
-            const fen_host host = { stop, &s };
+            const fen_host host = { .progress = stop, .user = &s };
             set(&c);
             assert_int_equal(run(&c, threads, &host, NULL), FEN_STOPPED);
             assert_int_equal(s.calls, at);

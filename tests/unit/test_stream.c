@@ -217,7 +217,7 @@ static void test_progress(void **state)
     const char *path = put("long.csv", text, (size_t)(p - text));
     free(text);
     double last = 0.0;
-    fen_host host = { stop_at_half, &last };
+    fen_host host = { .progress = stop_at_half, .user = &last };
     fen_options o = fen_options_default();
     fen_table *t = NULL;
     fen_error err;
@@ -281,20 +281,20 @@ static void test_sink(void **state)
     int before = count_files();
     const char *path = put_text("old", "what was here");
     assert_int_equal(chmod(path, 0640), 0);
-    fenp_sink *sink;
+    fen_sink *sink;
     fen_error err;
-    assert_int_equal(fenp_sink_open(path, &sink, &err), FEN_OK);
-    assert_int_equal(fenp_sink_write(sink, "xxxx", 4, &err), FEN_OK);
+    assert_int_equal(fen_sink_open(path, &sink, &err), FEN_OK);
+    assert_int_equal(fen_sink_write(sink, "xxxx", 4, &err), FEN_OK);
     holds(path, "what was here");
-    fenp_sink_abandon(sink);
+    fen_sink_abandon(sink);
     holds(path, "what was here");
     assert_int_equal(count_files(), before + 1);
 
-    assert_int_equal(fenp_sink_open(path, &sink, &err), FEN_OK);
-    assert_int_equal(fenp_sink_write(sink, "....new", 7, &err), FEN_OK);
-    assert_int_equal(fenp_sink_seek(sink, 0, &err), FEN_OK);
-    assert_int_equal(fenp_sink_write(sink, "all ", 4, &err), FEN_OK);
-    assert_int_equal(fenp_sink_commit(sink, &err), FEN_OK);
+    assert_int_equal(fen_sink_open(path, &sink, &err), FEN_OK);
+    assert_int_equal(fen_sink_write(sink, "....new", 7, &err), FEN_OK);
+    assert_int_equal(fen_sink_seek(sink, 0, &err), FEN_OK);
+    assert_int_equal(fen_sink_write(sink, "all ", 4, &err), FEN_OK);
+    assert_int_equal(fen_sink_commit(sink, &err), FEN_OK);
     holds(path, "all new");
     struct stat about;
     assert_int_equal(stat(path, &about), 0);
@@ -307,44 +307,44 @@ static void test_sink_links(void **state)
     (void)state;
     const char *path = put_text("target", "old"), *link = in_folder("link");
     assert_int_equal(symlink("target", link), 0);
-    fenp_sink *sink;
+    fen_sink *sink;
     fen_error err;
-    assert_int_equal(fenp_sink_open(link, &sink, &err), FEN_OK);
-    assert_int_equal(fenp_sink_write(sink, "new", 3, &err), FEN_OK);
-    assert_int_equal(fenp_sink_commit(sink, &err), FEN_OK);
+    assert_int_equal(fen_sink_open(link, &sink, &err), FEN_OK);
+    assert_int_equal(fen_sink_write(sink, "new", 3, &err), FEN_OK);
+    assert_int_equal(fen_sink_commit(sink, &err), FEN_OK);
     holds(path, "new");
     struct stat about;
     assert_int_equal(lstat(link, &about), 0);
     assert_true(S_ISLNK(about.st_mode));
     const char *dangling = in_folder("dangling");
     assert_int_equal(symlink("made", dangling), 0);
-    assert_int_equal(fenp_sink_open(dangling, &sink, &err), FEN_OK);
-    assert_int_equal(fenp_sink_commit(sink, &err), FEN_OK);
+    assert_int_equal(fen_sink_open(dangling, &sink, &err), FEN_OK);
+    assert_int_equal(fen_sink_commit(sink, &err), FEN_OK);
     holds(in_folder("made"), "");
     const char *loop = in_folder("loop");
     assert_int_equal(symlink("loop", loop), 0);
-    assert_int_equal(fenp_sink_open(loop, &sink, &err), FEN_IO);
+    assert_int_equal(fen_sink_open(loop, &sink, &err), FEN_IO);
 }
 
 static void test_sink_refused(void **state)
 {
     (void)state;
-    fenp_sink *sink;
+    fen_sink *sink;
     fen_error err;
     int before = count_files();
-    assert_int_equal(fenp_sink_open(folder, &sink, &err), FEN_IO);
+    assert_int_equal(fen_sink_open(folder, &sink, &err), FEN_IO);
     assert_non_null(strstr(err.message, "cannot be written: Is a directory"));
-    assert_int_equal(fenp_sink_open(in_folder("no/such/file"), &sink, &err), FEN_IO);
+    assert_int_equal(fen_sink_open(in_folder("no/such/file"), &sink, &err), FEN_IO);
     assert_non_null(strstr(err.message, "cannot be written: No such file or directory"));
     if (access("/dev/full", W_OK) == 0) { /* written through, and the disk is full */
         char *much = calloc(1, 1 << 20);
-        assert_int_equal(fenp_sink_open("/dev/full", &sink, &err), FEN_OK);
-        assert_int_equal(fenp_sink_write(sink, much, 1 << 20, &err), FEN_IO);
+        assert_int_equal(fen_sink_open("/dev/full", &sink, &err), FEN_OK);
+        assert_int_equal(fen_sink_write(sink, much, 1 << 20, &err), FEN_IO);
         assert_non_null(strstr(err.message, "/dev/full cannot be written: No space left"));
-        fenp_sink_abandon(sink);
-        assert_int_equal(fenp_sink_open("/dev/full", &sink, &err), FEN_OK);
-        assert_int_equal(fenp_sink_write(sink, much, 5, &err), FEN_OK);
-        assert_int_equal(fenp_sink_commit(sink, &err), FEN_IO);
+        fen_sink_abandon(sink);
+        assert_int_equal(fen_sink_open("/dev/full", &sink, &err), FEN_OK);
+        assert_int_equal(fen_sink_write(sink, much, 5, &err), FEN_OK);
+        assert_int_equal(fen_sink_commit(sink, &err), FEN_IO);
         free(much);
     }
     assert_int_equal(count_files(), before);

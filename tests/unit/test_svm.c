@@ -388,7 +388,7 @@ static void test_stopped(void **state)
     fen_svm_data *data = some_rows(1);
     fen_svm *model = NULL;
     fen_error err;
-    const fen_host host = { stop, NULL };
+    const fen_host host = { .progress = stop, .user = NULL };
     const fen_svm_options o = fen_svm_options_default();
     assert_int_equal(fen_svm_train(data, &o, &host, &model, &err), FEN_STOPPED);
     assert_null(model);

@@ -229,15 +229,15 @@ static void scratch(char *out, size_t size)
 
 static fen_status write_table(const fen_table *t, const char *path, fen_error *err)
 {
-    fenp_sink *sink;
+    fen_sink *sink;
     void *state = NULL;
-    assert_int_equal(fenp_sink_open(path, &sink, err), FEN_OK);
+    assert_int_equal(fen_sink_open(path, &sink, err), FEN_OK);
     fen_status status = format()->begin(sink, t, &state, err);
     if (status == FEN_OK) status = format()->rows(state, t, err);
     fen_status ended = format()->end(state, status == FEN_OK ? err : NULL);
     if (status == FEN_OK) status = ended;
-    if (status == FEN_OK) return fenp_sink_commit(sink, err);
-    fenp_sink_abandon(sink);
+    if (status == FEN_OK) return fen_sink_commit(sink, err);
+    fen_sink_abandon(sink);
     return status;
 }
 

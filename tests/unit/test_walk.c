@@ -22,7 +22,7 @@ static walked *walk_from(const fenp_interior *q, const double *beta, fen_host *h
 {
     walked *w = calloc(1, sizeof *w);
     assert_non_null(w);
-    fen_host counter = { count, &w->calls };
+    fen_host counter = { .progress = count, .user = &w->calls };
     const fenp_task task = fenp_task_start(host ? host : &counter, 0.0);
     fen_error err = { 0 };
     w->s.q = q;
@@ -306,7 +306,7 @@ static void stopped(void **state)
     double zero[COLUMNS] = { 0 }, before = INFINITY;
     for (int after = 0; after < 3; after++) {
         int left = after;
-        fen_host host = { stop_soon, &left };
+        fen_host host = { .progress = stop_soon, .user = &left };
         walked *w = walk_from(&m->q, NULL, &host);
         assert_int_equal(w->status, FEN_STOPPED);
         assert_true(w->s.best_primal <= (double)primal(&m->q, zero) * (1.0 + 1e-12));
