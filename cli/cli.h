@@ -117,6 +117,7 @@ json_t *json_number(double value);            /* infinities and NaN as null */
 json_t *json_numbers(const double *values, int64_t count);      /* one number, or an array */
 json_t *json_text(const char *text);           /* bytes that are not UTF-8 become '?' */
 json_t *json_parse(const char *text);         /* NULL: complained */
+json_t *model_json(const fen_model *model);   /* of fen_model_json; NULL: complained */
 int     json_print(json_t *object);           /* one line on stdout; takes the reference */
 double  json_at(const json_t *object, const char *key);         /* NaN: not there */
 /* Entry i of an array, or the value itself where there is one target. */

@@ -6,6 +6,7 @@ static void print_info(const json_t *json, const fen_model *model)
 {
     char time[32];
     report_data(json, NULL);
+    report_reading(json);
     report("Inputs", "%" PRId64 " columns of the file, matched by name", fen_model_inputs(model));
     report_choice(json, NULL);
     report_objective(json);

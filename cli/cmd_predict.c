@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "quality.h"
+#include "report.h"
 
 typedef struct job {
     const request *r;
@@ -16,6 +17,7 @@ typedef struct job {
     int64_t targets, classes, rows;
     int64_t lacking;                 /* columns that are not needed          */
     fen_odd_cells odd;               /* cells that training did not have     */
+    char contrast[320];              /* of the reading to that of training   */
     int one_class, probable, scores; /* what is written                      */
     quality quality;
     json_t *predictions;   /* NULL: they go to the sink            */
@@ -233,13 +235,14 @@ static int predict_stream(job *j, fen_stream *stream, const fen_host *host)
 
 /* ---- what is said afterwards ------------------------------------------------------------- */
 
-enum { NOTES = 3, NOTE_ROOM = 640 };
+enum { NOTES = 4, NOTE_ROOM = 640 };
 
 /* What the predictions do without, or go by all the same; how many notes there are. */
 static int write_notes(const job *j, char note[][NOTE_ROOM])
 {
     const fen_odd_cells *odd = &j->odd;
     int count = 0;
+    if (j->contrast[0]) snprintf(note[count++], NOTE_ROOM, "%s", j->contrast);
     if (j->lacking > 0)
         snprintf(note[count++], NOTE_ROOM,
                  "%" PRId64 " column%s that the model does not use %s missing", j->lacking,
@@ -308,11 +311,7 @@ static int predict(job *j)
     fen_stream *stream = NULL;
     fen_error err;
     fen_options reading = j->r->options;
-    char name[512];
-    if (j->classes > 0) { /* a column of labels may hold one that is not like those of training */
-        snprintf(name, sizeof name, "\"%.500s\"", fen_model_target_name(j->model, 0));
-        reading.task = "classification", reading.target = name;
-    }
+    reading.like = fen_model_reading(j->model);
     if (fen_stream_open(j->r->operand[1], &reading, &stream, &err)) return fail(&err);
     int code = sink_open(&j->sink, j->r->output) ? fail(&j->sink.err) : EXIT_DONE;
     if (code == EXIT_DONE) {
@@ -332,11 +331,7 @@ static int predict(job *j)
 /* What the model is about, and what is to be written. */
 static int look(job *j)
 {
-    char *text = NULL;
-    fen_error err;
-    if (fen_model_json(j->model, &text, &err)) return fail(&err);
-    json_t *json = json_parse(text);
-    fen_text_free(text);
+    json_t *json = model_json(j->model);
     if (!json) return EXIT_ROOM;
     j->outputs = json_incref(json_object_get(json, "outputs"));
     j->names = json_incref(json_object_get(json, "targets"));
@@ -346,6 +341,7 @@ static int look(job *j)
     j->probable = fen_model_has_probabilities(j->model);
     j->scores = j->r->options.scores;
     const int quantiles = strcmp(json_text_at(json, "loss"), "pinball") == 0;
+    reading_contrast(j->r, json, j->contrast, sizeof j->contrast);
     json_decref(json);
     if (j->scores && !decides(j))
         return complain(EXIT_USAGE, "%s predicts numbers: --scores is for classes",

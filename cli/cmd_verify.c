@@ -72,20 +72,13 @@ static void print_distance(const char *what, double stored, double now)
 
 /* What the certificate has besides: the norm, of penalties on coefficients their sum; NULL:
  * nothing is penalised. */
-static const char *norm_name(const fen_model *model)
+static const char *norm_name(const json_t *model)
 {
-    fen_error err;
-    char *text = NULL;
-    if (fen_model_json(model, &text, &err)) return "norm";
-    json_t *json = json_parse(text);
-    const char *penalty = json_text_at(json, "penalty");
-    const char *name = strcmp(penalty, "none") == 0   ? NULL
-                       : strcmp(penalty, "rkhs") == 0 ? "norm"
-                       : strcmp(penalty, "lp") == 0   ? "|w|_p"
-                                                      : "penalty/lambda";
-    fen_text_free(text);
-    json_decref(json);
-    return name;
+    const char *penalty = json_text_at(model, "penalty");
+    return strcmp(penalty, "none") == 0   ? NULL
+           : strcmp(penalty, "rkhs") == 0 ? "norm"
+           : strcmp(penalty, "lp") == 0   ? "|w|_p"
+                                          : "penalty/lambda";
 }
 
 static void print_target(const fen_model *model, int64_t t, const fen_certificate *now,
@@ -109,15 +102,15 @@ static void print_target(const fen_model *model, int64_t t, const fen_certificat
     print_distance("of predictions", stored.optimum_distance, now->optimum_distance);
 }
 
-static int answer(const request *r, const fen_model *model, const fen_certificate *now, int holds,
-                  const char *why)
+static int answer(const request *r, const fen_model *model, const json_t *json,
+                  const fen_certificate *now, int holds, const char *why)
 {
     int64_t targets = fen_model_targets(model);
     int code = EXIT_DONE;
     if (r->json)
         code = print_json(now, targets, holds, why);
     else {
-        const char *norm = norm_name(model);
+        const char *norm = norm_name(json);
         for (int64_t t = 0; t < targets; t++) print_target(model, t, &now[t], norm);
         printf("The certificate %s (tolerance %g).\n", holds ? "holds" : "DOES NOT HOLD",
                r->options.tolerance);
@@ -127,26 +120,32 @@ static int answer(const request *r, const fen_model *model, const fen_certificat
     return code;
 }
 
+static int verify(const request *r, const fen_model *model, const json_t *json)
+{
+    fen_certificate *now = calloc((size_t)fen_model_targets(model), sizeof *now);
+    fen_error err;
+    int holds = 0;
+    char contrast[320];
+    if (!now) return complain(EXIT_ROOM, "out of memory for the certificates");
+    if (!r->quiet && reading_contrast(r, json, contrast, sizeof contrast)[0])
+        fprintf(stderr, "%s: %s\n", r->operand[1], contrast);
+    fen_status status = fen_verify_file(model, r->operand[1], &r->options, progress_begin(r->quiet),
+                                        now, &holds, &err);
+    progress_end();
+    const int code = status ? fail(&err) : answer(r, model, json, now, holds, err.message);
+    free(now);
+    return code;
+}
+
 static int run(const request *r)
 {
     fen_model *model = NULL;
-    fen_certificate *now = NULL;
     fen_error err;
-    int holds = 0, code;
-    fen_status status = fen_model_load(r->operand[0], &model, &err);
-    if (!status) {
-        now = calloc((size_t)fen_model_targets(model), sizeof *now);
-        if (now)
-            status = fen_verify_file(model, r->operand[1], &r->options, progress_begin(r->quiet),
-                                     now, &holds, &err);
-    }
-    progress_end();
-    if (status)
-        code = model ? fail(&err) : fail_to_load(&err, r->operand[0], r->operand[1]);
-    else
-        code = now ? answer(r, model, now, holds, err.message)
-                   : complain(EXIT_ROOM, "out of memory for the certificates");
-    free(now);
+    if (fen_model_load(r->operand[0], &model, &err))
+        return fail_to_load(&err, r->operand[0], r->operand[1]);
+    json_t *json = model_json(model);
+    const int code = json ? verify(r, model, json) : EXIT_ROOM;
+    json_decref(json);
     fen_model_free(model);
     return code;
 }

@@ -36,6 +36,19 @@ json_t *json_parse(const char *text)
     return object;
 }
 
+json_t *model_json(const fen_model *model)
+{
+    char *text = NULL;
+    fen_error err;
+    if (fen_model_json(model, &text, &err)) {
+        fail(&err);
+        return NULL;
+    }
+    json_t *json = json_parse(text);
+    fen_text_free(text);
+    return json;
+}
+
 int json_print(json_t *object)
 {
     int failed = !object || json_dumpf(object, stdout, JSON_REAL_PRECISION(17)) != 0;

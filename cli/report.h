@@ -52,6 +52,9 @@ int64_t target_count(const json_t *model);
 int64_t targets_shown(const json_t *model);     /* TARGETS_SHOWN at most */
 const char *target_name(const json_t *model, int64_t t);
 void report_data(const json_t *model, const char *path);
+void report_reading(const json_t *model);       /* reading.c: how its file was read */
+/* Options that read DATA in another way than the training file was, in a sentence; "": none. */
+const char *reading_contrast(const request *r, const json_t *model, char *out, size_t size);
 void report_choice(const json_t *model, const fen_options *o /* NULL: not known */);
 void report_objective(const json_t *model);     /* and what a power other than 2 amounts to */
 void report_lp(const json_t *model);            /* its norm, and how sure predictions are */

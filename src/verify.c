@@ -451,16 +451,12 @@ fen_status fen_verify_file(const fen_model *m, const char *path, const fen_optio
                            const fen_host *host, fen_certificate *out, int *holds, fen_error *err)
 {
     fen_options reading = o ? *o : fen_options_default();
-    char name[512];
     fenp_source *source = NULL;
     fen_table *table = NULL;
     fenp_share first, rest;
+    if (!reading.like) reading.like = fen_model_reading(m);
     fenp_share_open(&first, host, 0.0, 0.1);
     fenp_share_open(&rest, host, m->frequencies ? 0.0 : 0.1, 1.0);
-    if (m->prep->class_count > 0) { /* labels are text, whatever most of them look like */
-        snprintf(name, sizeof name, "\"%.500s\"", m->prep->target[0]);
-        reading.task = "classification", reading.target = name;
-    }
     fen_status status = m->frequencies ? fenp_source_file(path, &reading, &source, err)
                                        : fen_table_read(path, &reading, &first.own, &table, err);
     if (status == FEN_OK) status = verify(m, table, source, o, &rest.own, out, holds, err);

@@ -60,6 +60,7 @@ typedef struct fen_sparse {
 typedef struct fen_table fen_table;     /* raw columns as they stood in a file        */
 typedef struct fen_stream fen_stream;   /* a file read block by block                 */
 typedef struct fen_model fen_model;     /* self-contained: may outlive its table      */
+typedef struct fen_reading fen_reading; /* how the training file of a model was read  */
 
 /* Where a long call reports to. fraction runs from 0 to 1 over the whole call,
  * stage says what is being done. A nonzero answer stops the call: FEN_STOPPED; but fen_fit, once
@@ -89,7 +90,7 @@ FEN_API fen_values fen_value(double given);
 typedef struct fen_options {                  /* strings are borrowed, not copied     */
     /* reading */
     const char *format;          /* csv, svmlight, npy; "auto": sniffed               */
-    const char *missing;         /* comma list of cells that mean "missing"           */
+    const char *missing;         /* comma list of cells that mean "missing"; "auto"   */
     const char *text;            /* comma list of columns to be read as text; "": ours */
     const char *target;          /* comma list of names or 1-based numbers; "": last  */
     const char *weights;         /* column of sample weights; "": all 1               */
@@ -147,6 +148,9 @@ typedef struct fen_options {                  /* strings are borrowed, not copie
     /* generators */
     int64_t     rows;
     double      noise;           /* standard deviation; < 0: the generator's own      */
+    /* without a name */
+    const fen_reading *like;     /* of the model that the rows read are for: what is left to us
+                                    in reading goes by it (fen_model_reading); NULL: none */
 } fen_options;
 
 FEN_API fen_options fen_options_default(void);
@@ -251,7 +255,8 @@ FEN_API fen_status fen_verify(const fen_model *model, const fen_table *table,
                               const fen_options *o, const fen_host *host,
                               fen_certificate *out /* one per target */,
                               int *holds, fen_error *err);
-/* The same for the rows of a file; those of a model of random features are streamed. */
+/* The same for the rows of a file, read as the model's training file was; those of a model of
+ * random features are streamed. */
 FEN_API fen_status fen_verify_file(const fen_model *model, const char *path,
                                    const fen_options *o, const fen_host *host,
                                    fen_certificate *out, int *holds, fen_error *err);
@@ -303,6 +308,10 @@ FEN_API fen_status fen_model_json(const fen_model *model, char **json, fen_error
 FEN_API int64_t fen_model_features(const fen_model *model);
 FEN_API void    fen_model_feature_name(const fen_model *model, int64_t feature, char *out,
                                        int64_t size);
+/* How the training file was read. Rows for the model are read alike when fen_options.like points
+ * at it: cells that mean "missing", columns of text, the decimal sign and the header where the file
+ * leaves them open, and the first index of svmlight files. The model owns it. */
+FEN_API const fen_reading *fen_model_reading(const fen_model *model);
 /* Linear models: score = intercept + sum_j value_j x_j with x as in the file (gaps filled, text
  * as 0 and 1). value and standardised (of the scaled features, for 0/1 features value times
  * their deviation; may be NULL): targets x features; intercept: targets. FEN_BAD_CALL: the model

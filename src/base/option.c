@@ -37,12 +37,13 @@ static const fenp_option table[] = {
       &fenp_choice_type, AT(task), 0, 0, "auto regression classification one-class", 0, NULL, 0 },
     { { "format", "NAME", "auto", READ, "format of DATA; auto looks at the first bytes" },
       &fenp_choice_type, AT(format), 0, 0, "auto", 0, "format", 0 },
-    { { "index-base", "0|1", "auto", READ, "first index of svmlight files; auto: 0 if a 0 occurs" },
+    { { "index-base", "0|1", "auto", READ, "first index of svmlight files; auto: that of the training file of MODEL, else 0 if a 0 occurs" },
       &fenp_int32_type, AT(index_base), 0, 1, "auto", -1, NULL, 0 },
-    { { "missing", "LIST", "NA,N/A,?,null,NULL", READ,
-        "cells that mean \"missing\", as the empty cell does" },
+    { { "missing", "LIST", "auto", READ,
+        "cells that mean \"missing\", as the empty cell does; auto: those that the training file of "
+        "MODEL was read with, else NA,N/A,?,null,NULL" },
       &fenp_text_type, AT(missing), 0, 0, NULL, 0, NULL, 0 },
-    { { "text", "NAMES", "", READ, "columns to be taken as text although they look like numbers" },
+    { { "text", "NAMES", "", READ, "columns to be taken as text although they look like numbers, besides those of MODEL" },
       &fenp_text_type, AT(text), 0, 0, NULL, 0, NULL, 0 },
     { { "loss", "NAME[:VALUES]", "auto", LEARN,
         "loss of a prediction; auto: square for numbers, logistic for classes; VALUES: its "

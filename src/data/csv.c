@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "data/bytes.h"
 #include "data/csv.h"
+#include "data/prepare_parts.h"
 
 enum {
     FIRST_BYTES = 1 << 16,
@@ -232,14 +233,35 @@ static void make_labels_text(fenp_csv_layout *layout, const fen_options *o)
     if (column >= 0) layout->column[column].text = 1;
 }
 
+/* What the model has as text, and its labels. */
+static void make_text_like(fenp_csv_layout *layout, const fenp_prep *prep)
+{
+    int64_t at = -1;
+    for (int64_t j = 0; j < layout->cols; j++) {
+        fenp_column *column = &layout->column[j];
+        const int64_t found = fenp_prep_find(prep, column->name, at + 1);
+        if (found >= 0) at = found;
+        column->text |= found >= 0 ? prep->input[found].text
+                                   : prep->class_count > 0 &&
+                                         strcmp(column->name, prep->target[0]) == 0;
+    }
+}
+
+static const char *missing_words(const fen_options *o)
+{
+    if (!o->missing || strcmp(o->missing, "auto") != 0) return o->missing;
+    return o->like && o->like->missing ? o->like->missing : fenp_missing_words;
+}
+
 static fen_status open_text(reader *r, const fen_options *o, fen_error *err)
 {
-    fen_status status = fenp_csv_missing_words(o->missing, &r->layout.missing, err);
+    fen_status status = fenp_csv_missing_words(missing_words(o), &r->layout.missing, err);
     if (status == FEN_OK) status = fill(r, &r->text, SAMPLE_BYTES, err);
     if (status == FEN_OK) status = check_text(r, err);
     if (status == FEN_OK) r->newline = fenp_csv_newline(r->text.at, r->text.used);
     if (status == FEN_OK) status = find_layout(r, err);
     if (status == FEN_OK && strcmp(o->task, "classification") == 0) make_labels_text(&r->layout, o);
+    if (status == FEN_OK && o->like) make_text_like(&r->layout, o->like->prep);
     if (status != FEN_OK || !o->text) return status;
     request asked = { &r->layout, FEN_OK, err };
     fenp_each_item(o->text, make_text, &asked);
@@ -253,6 +275,7 @@ fen_status fenp_csv_open(fen_bytes *in, const fen_options *o, int64_t block_byte
     if (!r) return fenp_no_memory(err, sizeof *r, "a CSV reader");
     r->in = in;
     r->layout.name = fenp_bytes_name(in);
+    r->layout.like = o->like;
     r->line = 1;
     r->block_bytes = block_bytes;
     r->threads = o->threads > 0 ? o->threads : omp_get_num_procs();
@@ -317,6 +340,16 @@ static void turn_over(reader *r)
     r->text.begin = 0;
 }
 
+/* Takes the table where memory runs out. */
+static fen_status say_reading(const fenp_csv_layout *layout, fen_table *table, fen_error *err)
+{
+    const fen_reading reading = { layout->missing.text, layout->style.separator,
+                                  layout->style.decimal, layout->header, -1, NULL };
+    if (fenp_reading_copy(&reading, &table->reading) == 0) return FEN_OK;
+    fen_table_free(table);
+    return fenp_no_memory(err, 0, "the words for missing cells");
+}
+
 static fen_status next_block(void *state, fen_table **block, fen_error *err)
 {
     reader *r = state;
@@ -332,6 +365,7 @@ static fen_status next_block(void *state, fen_table **block, fen_error *err)
         if (parts > 0)
             status = fenp_csv_parse(&r->layout, cut, parts, r->threads, r->line, read_ahead, r,
                                     &lines, &table, err);
+        if (status == FEN_OK && parts > 0) status = say_reading(&r->layout, table, err);
         if (status != FEN_OK) return status;
         if (parts > 0) turn_over(r);
         r->line += lines;

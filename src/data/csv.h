@@ -61,6 +61,7 @@ typedef struct fenp_csv_missing {
 } fenp_csv_missing;
 typedef struct fenp_csv_layout {
     const char *name; /* of the file; borrowed */
+    const fen_reading *like; /* of a model that the rows are for; NULL: none */
     fenp_csv_style style;
     fenp_csv_missing missing;
     int header;

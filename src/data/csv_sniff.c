@@ -5,9 +5,12 @@
  *   with at least two columns wins, earlier candidates at a tie. Blanks separate only what
  *   is mostly numbers (else they are part of a text). No winner: one column.
  * Decimal comma: only where the separator is a semicolon, numbers with a comma occur in the
- *   sample and numbers with a point do not.
+ *   sample (or in the training file of the model that the rows are for) and numbers with a
+ *   point do not.
  * Header: the first row has a text over a column of numbers, or a quoted number over a column
  *   of unquoted ones; or all of it is text and no cell comes back further down its column.
+ *   Rows for a model: a row with the name of a column that it needs is a header; else there is
+ *   none if its training file had none.
  * Kinds: a column is text if more than half of its cells that are there are not numbers.
  *   Words like "nan" count as numbers here, so that they are reported and not made levels.
  * The sample is the first 1000 rows, or as many of them as the first block holds.
@@ -19,6 +22,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/csv.h"
+#include "data/prepare.h"
 
 enum { SPLIT_ROWS = 100, SAMPLE_ROWS = 1000 };
 static const char separators[] = { ',', ';', '\t', '|', ' ' };
@@ -158,7 +162,8 @@ static void choose_style(const char *text, int64_t size, int whole, char newline
         double here = score(&s, separators[k]);
         if (here <= best) continue;
         best = here;
-        if (s.commas > 0 && s.points == 0) style.decimal = ',';
+        const int likely = separators[k] == ';' && layout->like && layout->like->decimal == ',';
+        if ((s.commas > 0 || likely) && s.points == 0) style.decimal = ',';
         layout->style = style;
     }
 }
@@ -272,9 +277,27 @@ static void drop_final_separator(fenp_csv_layout *layout, const sample *s)
 
 static int is_text_column(const tally *t) { return t->texts > t->numbers; }
 
+/* Whether the first row has the first column that no prediction does without. */
+static int names_input(const fenp_csv_layout *layout, const sample *s)
+{
+    const fenp_prep *prep = layout->like->prep;
+    int64_t i = 0;
+    while (i < prep->inputs && prep->input[i].idle) i++;
+    if (i == prep->inputs) return 0;
+    const char *name = prep->input[i].name;
+    const size_t length = strlen(name);
+    for (int64_t j = 0; j < layout->cols; j++) {
+        const fenp_csv_cell *cell = &s->column[j].first_cell;
+        if ((size_t)cell->length == length && memcmp(cell->at, name, length) == 0) return 1;
+    }
+    return 0;
+}
+
 static int has_header(const fenp_csv_layout *layout, const sample *s)
 {
     int64_t names = 0, alike = 0;
+    if (layout->like && names_input(layout, s)) return 1;
+    if (layout->like && layout->like->missing && !layout->like->header) return 0;
     for (int64_t j = 0; j < layout->cols; j++) {
         const tally *t = &s->column[j];
         int numbers_below = t->numbers > 0 && !is_text_column(t);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
+#include "base/text.h"
 #include "data/prepare_parts.h"
 
 fenp_prep *fenp_prep_new(int64_t inputs, int64_t targets)
@@ -17,6 +18,7 @@ fenp_prep *fenp_prep_new(int64_t inputs, int64_t targets)
     }
     prep->inputs = inputs;
     prep->targets = targets;
+    prep->reading = (fen_reading){ .counts_from = -1, .prep = prep };
     for (int64_t i = 0; i < inputs; i++) prep->input[i].scale = 1.0;
     return prep;
 }
@@ -39,6 +41,7 @@ void fenp_prep_free(fenp_prep *prep)
     free(prep->input);
     free(prep->target);
     free(prep->weights);
+    free(prep->reading.missing);
     free(prep);
 }
 
@@ -56,11 +59,40 @@ void fenp_prep_count(fenp_prep *prep)
         prep->features += fenp_input_features(&prep->input[i]);
 }
 
-int64_t fenp_input_level(const fenp_input *input, const char *text)
+static int64_t find_level(const fenp_input *input, const char *text)
 {
     for (int64_t k = 0; k < input->level_count; k++)
         if (strcmp(input->levels[k], text) == 0) return k;
     return -1;
+}
+
+static int64_t find_value(const fenp_input *input, double number)
+{
+    double value;
+    for (int64_t k = 0; k < input->level_count; k++)
+        if (fenp_parse_double(input->levels[k], (int64_t)strlen(input->levels[k]), &value) &&
+            value == number)
+            return k;
+    return -1;
+}
+
+/* Where the levels are all that training had, "1.0" can only mean its "1". */
+int64_t fenp_input_level(const fenp_input *input, const char *text)
+{
+    double number;
+    const int64_t level = find_level(input, text);
+    if (level >= 0 || input->level_count == FENP_LEVELS_MAX ||
+        !fenp_parse_double(text, (int64_t)strlen(text), &number))
+        return level;
+    return find_value(input, number);
+}
+
+int64_t fenp_input_level_of_number(const fenp_input *input, double cell)
+{
+    char text[33];
+    text[fenp_print_double(cell, text)] = '\0';
+    const int64_t level = find_level(input, text);
+    return level >= 0 ? level : find_value(input, cell);
 }
 
 void fenp_input_feature_name(const fenp_input *input, int64_t k, char *out, int64_t size)

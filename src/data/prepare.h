@@ -82,6 +82,8 @@ typedef struct fenp_prep {
     int     constants;           /* numbers other than 0 are features even if they are
                                     constant: there is no bias in their place         */
     char    scaling[16];         /* standard, range, none                             */
+    fen_reading reading;         /* of the training file; missing NULL and counts_from -1:
+                                    not known                                         */
 } fenp_prep;
 
 /* Resolves target and weights, drops rows without a target or weight, learns, applies. Sparse
@@ -143,4 +145,7 @@ json_t    *fenp_prep_to_json(const fenp_prep *prep);
 fen_status fenp_prep_from_json(const json_t *json, const double *fill, const double *center,
                                const double *scale, fenp_prep **out, fen_error *err);
 void       fenp_prep_free(fenp_prep *prep);
+static inline int fenp_reading_is_known(const fen_reading *r)
+{ return r->missing || r->counts_from >= 0; }
+json_t    *fenp_reading_to_json(const fen_reading *reading);        /* NULL: no memory */
 #endif

@@ -56,19 +56,6 @@ static int64_t row_of(const source *s, int64_t i) { return s->pick ? s->pick[i] 
 /* ---- one cell ----------------------------------------------------------------------- */
 typedef enum verdict { FINE, INFINITE, TOO_FAR, NOT_TEXT, GAP } verdict;
 
-int64_t fenp_input_level_of_number(const fenp_input *input, double cell)
-{
-    char text[33];
-    double value;
-    text[fenp_print_double(cell, text)] = '\0';
-    int64_t level = fenp_input_level(input, text);
-    for (int64_t k = 0; level < 0 && k < input->level_count; k++)
-        if (fenp_parse_double(input->levels[k], (int64_t)strlen(input->levels[k]), &value) &&
-            value == cell)
-            level = k;
-    return level;
-}
-
 static verdict put_text(const rule *r, double cell, double *x)
 {
     int64_t other = r->input->level_count, level = other;

@@ -29,7 +29,8 @@ static fenp_prep *copy_roles(const fenp_prep *prep, fenp_prep *copy, int missing
 {
     for (int64_t t = 0; !missing && t < prep->targets; t++)
         missing = !(copy->target[t] = fenp_strdup(prep->target[t]));
-    missing = missing || copy_classes(prep, copy) != 0;
+    missing = missing || copy_classes(prep, copy) != 0 ||
+              fenp_reading_copy(&prep->reading, &copy->reading) != 0;
     if (!missing && prep->weights) missing = !(copy->weights = fenp_strdup(prep->weights));
     if (missing) {
         fenp_prep_free(copy);

@@ -1,12 +1,13 @@
 /* prepare_hash.c -- a fingerprint of the rows that were used
  *
  *   row = sum over inputs of (mix(cell, input) - mix(0, input)), then targets and the weight
- *   hash = XXH3(row 1, row 2, ..., names of inputs, targets, weights, classes)
+ *   hash = XXH3(row 1, row 2, ..., names of inputs, targets, weights, classes, reading)
  *
  * mix is the finaliser of splitmix64 on the bits of the cell plus the hash of the name, so
  * a single changed cell always changes its row. Bits are those of the double (one zero,
  * one NaN) or the hash of the text. Neither the order of the columns nor the file format
- * nor the blocks that the rows came in change the hash; sparse rows cost their entries.
+ * nor the blocks that the rows came in change the hash; sparse rows cost their entries. How the
+ * file was read is part of it where the model knows, since its predictions go by that.
  * No defence against someone who wants two tables to agree.
  * Cost: about a nanosecond per cell; rows go in parallel.
  */
@@ -255,5 +256,11 @@ uint64_t fenp_hash_end(fenp_hash *hash, const fenp_prep *prep)
     for (int64_t t = 0; t < prep->targets; t++) hash_name(hash->state, prep->target[t]);
     hash_name(hash->state, prep->weights);
     for (int64_t k = 0; k < prep->class_count; k++) hash_name(hash->state, prep->classes[k]);
+    const fen_reading *read = &prep->reading;
+    const char marks[] = { read->separator, read->decimal, (char)read->header,
+                           (char)read->counts_from };
+    if (read->missing) hash_name(hash->state, read->missing);
+    if (read->missing || read->counts_from >= 0)
+        XXH3_64bits_update(hash->state, marks, sizeof marks);
     return XXH3_64bits_digest(hash->state);
 }

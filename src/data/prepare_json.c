@@ -3,11 +3,13 @@
  *   { "sparse": false, "precomputed": false, "scaling": "standard",
  *     "targets": ["y"], "classes": ["no", "yes"], "class_rows": [40, 60],
  *     "weights": null,
+ *     "reading": { "missing": "NA,?", "separator": ",", "decimal": ".", "header": true },
  *     "inputs": [ { "name": "age" }, { "name": "rooms", "gaps": true },
  *                 { "name": "year", "constant": true },
  *                 { "name": "colour", "levels": ["red", "blue"] } ] }
  *
- * fill, center and scale stand in arrays beside it. Reading trusts nothing: every type,
+ * The reading is that of a CSV file; of a svmlight file it is { "index_base": 1 }, of others there
+ * is none. fill, center and scale stand in arrays beside it. Reading trusts nothing: every type,
  * count and length is checked, and every number must be finite.
  */
 #include <math.h>
@@ -59,6 +61,22 @@ static json_t *inputs_to_json(const fenp_prep *prep)
     return array;
 }
 
+json_t *fenp_reading_to_json(const fen_reading *reading)
+{
+    json_t *object = json_object();
+    int fine = object != NULL;
+    if (fine && reading->missing)
+        fine = set(object, "missing", fenp_json_string(reading->missing)) &&
+               set(object, "separator", json_stringn(&reading->separator, 1)) &&
+               set(object, "decimal", json_stringn(&reading->decimal, 1)) &&
+               set(object, "header", json_boolean(reading->header));
+    if (fine && reading->counts_from >= 0)
+        fine = set(object, "index_base", json_integer(reading->counts_from));
+    if (fine) return object;
+    json_decref(object);
+    return NULL;
+}
+
 json_t *fenp_prep_to_json(const fenp_prep *prep)
 {
     json_t *object = json_object();
@@ -71,6 +89,8 @@ json_t *fenp_prep_to_json(const fenp_prep *prep)
          (set(object, "classes", fenp_json_strings(prep->classes, prep->class_count)) &&
           set(object, "class_rows", integers(prep->class_rows, prep->class_count)))) &&
         set(object, "weights", prep->weights ? fenp_json_string(prep->weights) : json_null()) &&
+        (!fenp_reading_is_known(&prep->reading) ||
+         set(object, "reading", fenp_reading_to_json(&prep->reading))) &&
         set(object, "inputs", inputs_to_json(prep)))
         return object;
     json_decref(object);
@@ -184,6 +204,35 @@ static fen_status read_classes(const json_t *json, fenp_prep *prep, fen_error *e
     return status;
 }
 
+/* One of the characters in known. */
+static int read_character(const json_t *json, const char *known, char *out)
+{
+    const char *text = json_string_value(json);
+    *out = text && json_string_length(json) == 1 && strchr(known, text[0]) ? text[0] : '\0';
+    return *out != '\0';
+}
+
+static fen_status read_reading(const json_t *json, fenp_prep *prep, fen_error *err)
+{
+    fen_reading *reading = &prep->reading;
+    const json_t *base = json_object_get(json, "index_base");
+    fen_status status = FEN_OK;
+    if (json && !base) { /* CSV */
+        status = read_string(json_object_get(json, "missing"), "missing cells are not listed",
+                             &reading->missing, err);
+        if (status == FEN_OK) status = read_flag(json, "header", &reading->header, err);
+        if (status == FEN_OK &&
+            (!read_character(json_object_get(json, "separator"), ",;\t| ", &reading->separator) ||
+             !read_character(json_object_get(json, "decimal"), ".,", &reading->decimal)))
+            return damaged("separator or decimal is not a sign that CSV files have", err);
+    } else if (base) {
+        reading->counts_from = json_integer_value(base) != 0;
+        if (!json_is_integer(base) || json_integer_value(base) != reading->counts_from)
+            return damaged("index_base is neither 0 nor 1", err);
+    }
+    return status;
+}
+
 fen_status fenp_prep_from_json(const json_t *json, const double *fill, const double *center,
                                const double *scale, fenp_prep **out, fen_error *err)
 {
@@ -198,6 +247,7 @@ fen_status fenp_prep_from_json(const json_t *json, const double *fill, const dou
                               "the preparation");
     fen_status status = read_names(json, targets, prep, err);
     if (status == FEN_OK) status = read_classes(json, prep, err);
+    if (status == FEN_OK) status = read_reading(json_object_get(json, "reading"), prep, err);
     for (int64_t i = 0; status == FEN_OK && i < prep->inputs; i++) {
         prep->input[i].fill = fill[i];
         prep->input[i].center = center[i];

@@ -171,6 +171,19 @@ static fen_status name_columns(fenp_prep *prep, const roles *r, fen_error *err)
     return status;
 }
 
+/* Columns of svmlight files are called by their indices. */
+static fen_status take_reading(const fen_table *table, fenp_prep *prep, fen_error *err)
+{
+    char *words = NULL;
+    if (table->start) prep->reading.counts_from = fenp_table_find(table, "x0") < 0;
+    if (!table->reading.missing) return FEN_OK;
+    fen_status status = fenp_copy_name("--missing", table->reading.missing, &words, err);
+    free(words);
+    if (status == FEN_OK && fenp_reading_copy(&table->reading, &prep->reading) != 0)
+        status = fenp_no_memory(err, 0, "the words for missing cells");
+    return status;
+}
+
 /* A linear model without bias may have its own column of ones, unless that is centred away. */
 static int keeps_constants(const fenp_prep *prep, const fen_options *o)
 {
@@ -191,6 +204,7 @@ fen_status fenp_prep_start(const fen_table *table, const fen_options *o, fenp_pr
         status = made ? name_columns(made, &r, err)
                       : fenp_no_memory(err, fenp_bytes(table->cols, 1, sizeof(fenp_input)),
                                        "the preparation");
+        if (status == FEN_OK) status = take_reading(table, made, err);
     }
     free(r.of);
     free(r.target);

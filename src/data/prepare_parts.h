@@ -20,7 +20,7 @@ int64_t    fenp_input_features(const fenp_input *input);
 /* Feature k among those of the input. */
 void       fenp_input_feature_name(const fenp_input *input, int64_t k, char *out, int64_t size);
 void       fenp_prep_count(fenp_prep *prep);                    /* sets prep->features      */
-/* A text as the name of the level that it may be; numbers by their shortest text. */
+/* A text as the name of the level that it may be, else of a level that is the same number. */
 int64_t    fenp_input_level(const fenp_input *input, const char *text);   /* -1: other       */
 /* A number where training had text: the level written the same way, else one of the same value
  * ("01234" read as 1234). */

@@ -109,7 +109,8 @@ static int sniff(const char *head, int64_t bytes)
 /* ---- reading ----------------------------------------------------------------------- */
 typedef struct reader {
     fen_bytes *in;
-    int32_t base; /* as in the options                                    */
+    int base;     /* first index: 0 or 1; -1: 0 if it occurs              */
+    int given;    /* by the options; else by the model                    */
     char *text;   /* unread bytes are text[0] .. text[used-1]             */
     int64_t used, size;
     int at_end;
@@ -123,8 +124,9 @@ static fen_status open_reader(fen_bytes *in, const fen_options *o, void **state,
     reader *r = fenp_new_zeroed(1, sizeof *r);
     if (!r) return fenp_no_memory(err, (int64_t)sizeof *r, "an svmlight reader");
     r->in = in;
-    r->base = o->index_base;
-    r->zero = o->index_base == 0;
+    r->given = o->index_base >= 0;
+    r->base = !r->given && o->like ? o->like->counts_from : o->index_base;
+    r->zero = r->base == 0;
     r->line = 1;
     *state = r;
     return FEN_OK;
@@ -157,7 +159,11 @@ static fen_status read_pair(reader *r, fen_table *block, span word, int64_t *pre
         return bad_line(r, "has an index beyond 16777216, the largest that is supported", word,
                         err);
     if (index == 0 && r->base == 1)
-        return bad_line(r, "has index 0 although --index-base is 1", word, err);
+        return bad_line(r,
+                        r->given ? "has index 0 although --index-base is 1"
+                                 : "has index 0, but the training file of the model counts from 1; "
+                                   "count so here, or use --index-base 0 if 0 is a further column",
+                        word, err);
     if (index <= *previous)
         return bad_line(r, "is out of order: indices must ascend within a row", word, err);
     if (fenp_is_not_finite_word(value.at, value.end - value.at))

@@ -109,6 +109,20 @@ static void clear_columns(fenp_column *column, int64_t count)
     free(column);
 }
 
+/* ---- how they were read ------------------------------------------------------------------ */
+
+const char fenp_missing_words[] = "NA,N/A,?,null,NULL";
+
+int fenp_reading_copy(const fen_reading *from, fen_reading *to)
+{
+    char *missing = from->missing ? fenp_strdup(from->missing) : NULL;
+    if (from->missing && !missing) return -1;
+    const struct fenp_prep *prep = to->prep;
+    *to = *from;
+    to->missing = missing, to->prep = prep;
+    return 0;
+}
+
 /* ---- tables ------------------------------------------------------------------------------ */
 
 fen_table *fenp_table_new(const char *origin)
@@ -126,6 +140,7 @@ void fen_table_free(fen_table *table)
     if (!table) return;
     clear_columns(table->column, table->cols);
     free(table->origin);
+    free(table->reading.missing);
     free(table->cells);
     free(table->start);
     free(table->index);

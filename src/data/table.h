@@ -11,6 +11,18 @@ typedef struct fenp_column {
     int64_t *slot, slots;      /* hash index of levels, kept by fenp_column_code      */
 } fenp_column;
 
+/* How the cells of a file became numbers and texts. */
+struct fen_reading {
+    char   *missing;           /* CSV: comma list of cells that mean "missing"; NULL: no CSV */
+    char    separator, decimal;
+    int     header;
+    int     counts_from;       /* svmlight: 0 or 1, its first index; -1: no svmlight  */
+    const struct fenp_prep *prep;   /* of a model: its columns; else NULL             */
+};
+extern const char fenp_missing_words[];     /* what "auto" stands for */
+/* 0: done, -1: out of memory. */
+int fenp_reading_copy(const fen_reading *from, fen_reading *to);
+
 struct fen_table {
     int64_t rows, cols;        /* cols counts target and weight columns too           */
     fenp_column *column;
@@ -18,6 +30,7 @@ struct fen_table {
     int64_t first_line;        /* of the first row in its file, if a line holds a row;
                                   else (blank lines, quoted newlines, no file) 0      */
     int64_t first_row;         /* rows before the first one, if this is a part        */
+    fen_reading reading;       /* CSV; all 0: another format, or memory               */
     /* dense: rows x cols, row-major; NaN: missing. NULL when the table is sparse. */
     double *cells;
     /* sparse (CSR): entries of row i are start[i]..start[i+1]-1, columns ascending;

@@ -280,6 +280,20 @@ static int set_origin(json_t *out, const fen_model *m)
            set_text(out, "hash", hash) | set_text(out, "version", FEN_VERSION);
 }
 
+/* With the columns of text, which the preparation tells by their levels. */
+static int set_reading(json_t *out, const fen_model *m)
+{
+    const fenp_prep *prep = m->prep;
+    if (!fenp_reading_is_known(&prep->reading)) return 0;
+    json_t *reading = fenp_reading_to_json(&prep->reading), *text = json_array();
+    int failed = 0;
+    for (int64_t i = 0; !failed && i < prep->inputs; i++)
+        if (prep->input[i].text)
+            failed = json_array_append_new(text, fenp_json_string(prep->input[i].name));
+    failed |= json_object_set_new(reading, "text", text);
+    return json_object_set_new(out, "reading", reading) | failed;
+}
+
 static int set_known(json_t *out, const char *key, double value)
 {
     return isnan(value) ? 0 : set_number(out, key, value);
@@ -348,7 +362,7 @@ fen_status fen_model_json(const fen_model *model, char **json, fen_error *err)
     int failed = set_size(out, model) | set_objective(out, model) | set_certificate(out, model) |
                  fenp_selection_json(out, &model->selection, model->kernel.table->uses_gamma,
                                      !fenp_model_on_coefficients(model)) |
-                 set_origin(out, model) | set_classes(out, model) | set_support(out, model) |
+                 set_origin(out, model) | set_reading(out, model) | set_classes(out, model) | set_support(out, model) |
                  json_object_set_new(out, "outputs", list(model, model->targets, output_entry)) |
                  json_object_set_new(out, "targets", list(model, model->targets, target_name));
     if (!model->prep->precomputed) /* whose features are the training rows */

@@ -173,6 +173,8 @@ const char *fen_model_input_name(const fen_model *model, int64_t input)
     return input >= 0 && input < model->prep->inputs ? model->prep->input[input].name : NULL;
 }
 
+const fen_reading *fen_model_reading(const fen_model *model) { return &model->prep->reading; }
+
 int64_t fen_model_targets(const fen_model *model) { return model->targets; }
 
 int fenp_model_is_one_class(const fen_model *m) { return m->output[0].column < 0; }

@@ -48,7 +48,8 @@ static void the_list_of_fields_is_complete(void **state)
             assert_int_equal(fields[i].offset % 8, 0); /* padding of a pointer or double */
         end = fields[i].offset + fields[i].size;
     }
-    assert_in_range(sizeof(fen_options), end, end + 7);
+    assert_int_equal(offsetof(fen_options, like), end); /* without a name, and last */
+    assert_int_equal(sizeof(fen_options), end + sizeof(const fen_reading *));
 }
 
 static void defaults_are_what_the_help_says(void **state)
@@ -68,7 +69,8 @@ static void defaults_are_what_the_help_says(void **state)
                             fields[i].size);
     assert_string_equal(o.kernel, "auto");
     assert_string_equal(o.penalty, "rkhs");
-    assert_string_equal(o.missing, "NA,N/A,?,null,NULL");
+    assert_string_equal(o.missing, "auto");
+    assert_null(o.like);
     assert_string_equal(o.select, "auto");
     assert_string_equal(o.task, "auto");
     assert_string_equal(o.multiclass, "ovr");
