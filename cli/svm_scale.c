@@ -3,7 +3,8 @@
  *     x -> lower + (upper - lower) (x - min) / (max - min), column by column; absent is 0
  *
  * Three looks at the file: which indices, which ranges, and then the scaled rows. A pair that
- * cannot be read ends its row. Constant columns and zeros are not written. */
+ * cannot be read ends its row. Constant columns and zeros are not written. An index that neither
+ * the file nor the file of factors has is a column of zeros and takes no room. */
 #include "svm.h"
 #include <ctype.h>
 #include <float.h>
@@ -14,14 +15,20 @@
 
 enum { UNREADABLE = 255 }; /* LIBSVM's exit code for a bad label or a bad file of factors */
 
+typedef struct column {
+    long index;
+    double min, max;
+} column;
+
 typedef struct scaling {
     const command *command;
     const char *file, *save, *restore;
     double lower, upper;
     int scale_y;
     double y_lower, y_upper, y_min, y_max;
-    long first, last;  /* indices that occur; first is 1 at most */
-    double *min, *max; /* of index i at [i - first] */
+    long first;                 /* least index, 1 at most */
+    column *column;             /* those that occur; the first so many are sorted, once each */
+    long count, sorted, places; /* places: room for so many */
     long nonzeros, written;
     FILE *in;
     char *line;
@@ -70,69 +77,134 @@ static int next_pair(char **at, long *index, double *value)
     return found;
 }
 
+/* ---- columns ------------------------------------------------------------------------- */
+
+static int by_index(const void *a, const void *b)
+{
+    const long x = ((const column *)a)->index, y = ((const column *)b)->index;
+    return (x > y) - (x < y);
+}
+
+static void sort_columns(scaling *s)
+{
+    const long all = s->count;
+    if (all > 0) qsort(s->column, (size_t)all, sizeof *s->column, by_index);
+    s->count = 0;
+    for (long i = 0; i < all; i++)
+        if (i == 0 || s->column[i].index != s->column[s->count - 1].index)
+            s->column[s->count++] = s->column[i];
+    s->sorted = s->count;
+}
+
+/* Place of the first sorted column whose index is not below this one; guess is tried first. */
+static long place_of(const scaling *s, long index, long guess)
+{
+    if (guess < s->sorted && s->column[guess].index == index) return guess;
+    long low = 0, high = s->sorted;
+    while (low < high) {
+        const long middle = low + (high - low) / 2;
+        if (s->column[middle].index < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int is_at(const scaling *s, long place, long index)
+{
+    return place < s->sorted && s->column[place].index == index;
+}
+
+/* A full array is sorted, and grows where more than half of it are different columns. */
+static int add_column(scaling *s, long index, long *guess)
+{
+    const long place = place_of(s, index, *guess);
+    *guess = place + 1;
+    if (is_at(s, place, index)) return EXIT_DONE;
+    const int full = s->count == s->places;
+    if (full) sort_columns(s);
+    if (full && s->count >= s->places / 2) {
+        const long places = 2 * s->places + 64;
+        column *grown = realloc(s->column, (size_t)places * sizeof *grown);
+        if (!grown) return say(SVM_FAILED, "can't allocate enough memory", "");
+        s->column = grown;
+        s->places = places;
+    }
+    s->column[s->count++] = (column){ index, DBL_MAX, -DBL_MAX };
+    return EXIT_DONE;
+}
+
 static int find_indices(scaling *s)
 {
     double label, value;
     long index;
     char *at;
-    int found;
+    int found, code = EXIT_DONE;
     s->first = 1;
-    while ((found = next_row(s, &label, &at)) > 0)
-        while (next_pair(&at, &index, &value)) {
-            if (index > s->last) s->last = index;
+    while (code == EXIT_DONE && (found = next_row(s, &label, &at)) != 0) {
+        if (found < 0) return UNREADABLE;
+        for (long guess = 0; code == EXIT_DONE && next_pair(&at, &index, &value);) {
             if (index < s->first) s->first = index;
             s->nonzeros++;
+            code = add_column(s, index, &guess);
         }
-    return found < 0 ? UNREADABLE : EXIT_DONE;
+    }
+    return code;
 }
 
-static void widen(scaling *s, long index, double value)
+/* The column of the next pair; -1: there is no pair, or none that the first look found. */
+static long next_place(const scaling *s, char **at, long guess, double *value)
 {
-    double *min = s->min + (index - s->first), *max = s->max + (index - s->first);
-    *min = fmin(*min, value);
-    *max = fmax(*max, value);
+    long index;
+    if (next_pair(at, &index, value) != 2) return -1;
+    const long place = place_of(s, index, guess);
+    return is_at(s, place, index) ? place : -1;
+}
+
+static void widen(column *c, double value)
+{
+    c->min = fmin(c->min, value);
+    c->max = fmax(c->max, value);
 }
 
 static int find_ranges(scaling *s)
 {
     double label, value;
-    long index;
+    long place;
     char *at;
     int found;
+    s->y_min = DBL_MAX;
+    s->y_max = -DBL_MAX;
     rewind(s->in);
     while ((found = next_row(s, &label, &at)) > 0) {
-        long next = s->first;
+        long next = 0;
         s->y_min = fmin(s->y_min, label);
         s->y_max = fmax(s->y_max, label);
-        while (next_pair(&at, &index, &value) == 2) {
-            for (; next < index; next++) widen(s, next, 0.0);
-            widen(s, index, value);
-            next = index + 1;
+        while ((place = next_place(s, &at, next, &value)) >= 0) {
+            for (; next < place; next++) widen(s->column + next, 0.0);
+            widen(s->column + place, value);
+            next = place + 1;
         }
-        for (; next <= s->last; next++) widen(s, next, 0.0);
+        for (; next < s->count; next++) widen(s->column + next, 0.0);
     }
     return found < 0 ? UNREADABLE : EXIT_DONE;
 }
 
 /* ---- the file of factors ------------------------------------------------------------- */
 
-typedef struct factor {
-    long index;
-    double min, max;
-} factor;
-
 typedef struct factors {
     int has_y, has_x;
     double y[4], x[2]; /* lower and upper; of y also min and max */
-    factor *at;
+    column *at;
     long count, room;
 } factors;
 
-static int add_factor(factors *f, factor one)
+static int add_factor(factors *f, column one)
 {
     if (f->count == f->room) {
         const long room = 2 * f->room + 64;
-        factor *at = realloc(f->at, (size_t)room * sizeof *at);
+        column *at = realloc(f->at, (size_t)room * sizeof *at);
         if (!at) return say(SVM_FAILED, "can't allocate enough memory", "");
         f->at = at;
         f->room = room;
@@ -156,7 +228,7 @@ static int read_factors(const char *path, factors *f)
     if (!right) code = say(UNREADABLE, "ERROR: failed to read scaling parameters", "");
     double min, max;
     while (code == EXIT_DONE && f->has_x && fscanf(in, "%d %lf %lf ", &index, &min, &max) == 3)
-        code = add_factor(f, (factor){ index, min, max });
+        code = add_factor(f, (column){ index, min, max });
     fclose(in);
     return code;
 }
@@ -164,13 +236,14 @@ static int read_factors(const char *path, factors *f)
 /* Indices [from, to) have no factors: their columns become constant. */
 static void leave_out(scaling *s, long from, long to)
 {
-    for (long i = from; i < to && i <= s->last; i++) {
-        if (s->min[i - s->first] != s->max[i - s->first])
+    for (long i = place_of(s, from, 0); i < s->count && s->column[i].index < to; i++) {
+        column *c = s->column + i;
+        if (c->min != c->max)
             fprintf(stderr,
                     "WARNING: feature index %ld appeared in file %s was not seen in the scaling "
                     "factor file %s. The feature is scaled to 0.\n",
-                    i, s->file, s->restore);
-        s->min[i - s->first] = s->max[i - s->first] = 0.0;
+                    c->index, s->file, s->restore);
+        c->min = c->max = 0.0;
     }
 }
 
@@ -184,15 +257,12 @@ static void use_factors(scaling *s, const factors *f)
     s->lower = f->x[0], s->upper = f->x[1];
     long next = 1;
     for (long i = 0; i < f->count; i++) {
-        const long index = f->at[i].index;
+        const long index = f->at[i].index, place = place_of(s, index, 0);
         leave_out(s, next, index);
-        if (index >= s->first) {
-            s->min[index - s->first] = f->at[i].min;
-            s->max[index - s->first] = f->at[i].max;
-        }
+        if (is_at(s, place, index)) s->column[place] = f->at[i];
         next = index + 1;
     }
-    leave_out(s, next < 1 ? 1 : next, s->last + 1);
+    leave_out(s, next < 1 ? 1 : next, LONG_MAX);
 }
 
 static int save_factors(const scaling *s)
@@ -203,10 +273,8 @@ static int save_factors(const scaling *s)
     if (s->scale_y)
         fprintf(out, "y\n%.17g %.17g\n%.17g %.17g\n", s->y_lower, s->y_upper, s->y_min, s->y_max);
     fprintf(out, "x\n%.17g %.17g\n", s->lower, s->upper);
-    for (long i = 1; i <= s->last; i++) {
-        const double min = s->min[i - s->first], max = s->max[i - s->first];
-        if (min != max) fprintf(out, "%ld %.17g %.17g\n", i, min, max);
-    }
+    for (const column *c = s->column + place_of(s, 1, 0); c < s->column + s->count; c++)
+        if (c->min != c->max) fprintf(out, "%ld %.17g %.17g\n", c->index, c->min, c->max);
     if (s->first < 1)
         fprintf(stderr,
                 "WARNING: scaling factors with indices smaller than 1 are not stored to the file "
@@ -224,33 +292,32 @@ static double between(double lower, double upper, double value, double min, doub
     return lower + (upper - lower) * (value - min) / (max - min);
 }
 
-static void put_value(scaling *s, long index, double value)
+static void put_value(scaling *s, const column *c, double value)
 {
-    const double min = s->min[index - s->first], max = s->max[index - s->first];
-    if (min == max) return;
-    const double scaled = between(s->lower, s->upper, value, min, max);
+    if (c->min == c->max) return;
+    const double scaled = between(s->lower, s->upper, value, c->min, c->max);
     if (scaled == 0.0) return;
-    printf("%ld:%g ", index, scaled);
+    printf("%ld:%g ", c->index, scaled);
     s->written++;
 }
 
 static int put_rows(scaling *s)
 {
     double label, value;
-    long index;
+    long place;
     char *at;
     int found;
     rewind(s->in);
     while ((found = next_row(s, &label, &at)) > 0) {
-        long next = s->first;
+        long next = 0;
         if (s->scale_y) label = between(s->y_lower, s->y_upper, label, s->y_min, s->y_max);
         printf("%.17g ", label);
-        while (next_pair(&at, &index, &value) == 2) {
-            for (; next < index; next++) put_value(s, next, 0.0);
-            put_value(s, index, value);
-            next = index + 1;
+        while ((place = next_place(s, &at, next, &value)) >= 0) {
+            for (; next < place; next++) put_value(s, s->column + next, 0.0);
+            put_value(s, s->column + place, value);
+            next = place + 1;
         }
-        for (; next <= s->last; next++) put_value(s, next, 0.0);
+        for (; next < s->count; next++) put_value(s, s->column + next, 0.0);
         putchar('\n');
     }
     if (s->written > s->nonzeros)
@@ -265,21 +332,6 @@ static int put_rows(scaling *s)
 
 /* ---- the command --------------------------------------------------------------------- */
 
-static int make_room(scaling *s)
-{
-    const size_t count = (size_t)(s->last - s->first + 1);
-    s->min = malloc(count * sizeof *s->min);
-    s->max = malloc(count * sizeof *s->max);
-    if (!s->min || !s->max) return say(SVM_FAILED, "can't allocate enough memory", "");
-    for (size_t i = 0; i < count; i++) {
-        s->min[i] = DBL_MAX;
-        s->max[i] = -DBL_MAX;
-    }
-    s->y_min = DBL_MAX;
-    s->y_max = -DBL_MAX;
-    return EXIT_DONE;
-}
-
 static int scale_file(scaling *s, factors *f)
 {
     int code = find_indices(s);
@@ -287,9 +339,9 @@ static int scale_file(scaling *s, factors *f)
         fprintf(stderr, "WARNING: minimal feature index is %ld, but indices should start from 1\n",
                 s->first);
     if (code == EXIT_DONE && s->restore) code = read_factors(s->restore, f);
-    for (long i = 0; i < f->count; i++)
-        if (f->at[i].index > s->last) s->last = f->at[i].index;
-    if (code == EXIT_DONE) code = make_room(s);
+    for (long i = 0, guess = 0; code == EXIT_DONE && i < f->count; i++)
+        if (f->at[i].index >= s->first) code = add_column(s, f->at[i].index, &guess);
+    sort_columns(s);
     if (code == EXIT_DONE) code = find_ranges(s);
     if (code == EXIT_DONE && s->restore) use_factors(s, f);
     if (code == EXIT_DONE && s->save) code = save_factors(s);
@@ -344,8 +396,7 @@ static int run(const command *c, int argc, const char **argv)
     }
     if (s.in) fclose(s.in);
     free(s.line);
-    free(s.min);
-    free(s.max);
+    free(s.column);
     free(f.at);
     return code;
 }

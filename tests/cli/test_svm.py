@@ -1,5 +1,6 @@
 """svm-train, svm-predict and svm-scale as commands of the tool and under their own names."""
 import os
+import subprocess
 import sys
 import unittest
 
@@ -41,6 +42,22 @@ class Svm(SvmTest):
         self.assertEqual(self.ours("svm-train", "-q", "deep/rows").code, 0)
         self.assertIn("rows.model", self.files())
         self.assertEqual(os.listdir(self.path("deep")), ["rows"])
+
+    def test_large_indices_take_no_room(self):
+        """svm-scale needs memory for what the files hold, not for the largest index."""
+        self.write("far", "1 1:2\n2 300000000:3\n")
+        self.write("factors", "x\n-1 1\n1 0 2\n2000000000 0 4\n")
+        for words in (("-s", "saved", "far"), ("-r", "factors", "far")):
+            child = subprocess.Popen([FENCHEL, "svm-scale", *words], cwd=self.folder,
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            text = child.stdout.read().decode()
+            child.stdout.close()
+            _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(child.returncode, 0)
+            self.assertLess(used.ru_maxrss, 1 << 20)    # kB
+            self.assertIn("300000000:1 " if words[0] == "-s" else "1 1:1 2000000000:-1 ", text)
+        self.assertEqual(self.read("saved"), b"x\n-1 1\n1 0 2\n300000000 0 3\n")
 
     def test_no_rows(self):
         done = self.ours("svm-train", "empty", "m")

@@ -1,5 +1,6 @@
 """svm-scale writes the very bytes that LIBSVM's program writes, to all its files."""
 import os
+import random
 import sys
 import unittest
 
@@ -13,6 +14,7 @@ DATA = {"mixed": MIXED, "constant": "1 1:3 2:2\n2 1:3 2:7\n", "zero": "1 0:3 1:2
         "blanks": " 1  1:2   2:3\n\t2\t1:3\t2:4", "comment": "1 1:2 2:3 # c\n2 1:3 2:4",
         "unsorted": "1 1:1\n3 2:1 1:3\n", "junk": "1 1:1\n8 1:2 3:1junk 4:2\n",
         "word": "1 1:1\n4 1:x\n", "named": "1 1:1\n5 x:1\n", "twice": "1 1:1\n7 1:3 1:4\n",
+        "far": "1 5:1 70000:2\n2 3:1 5:-1 69999:4\n1 70000:3\n",
         "digits": "0.3 1:0.1 2:0.30000000000000004\n1 1:3.3333333333333335 2:2.1234567890123456\n"}
 
 
@@ -45,6 +47,32 @@ class Scale(SvmTest):
                      "x\n0 1\n2 1 5\n9 -1 1\n"):
             self.write("factors", text)
             self.same("svm-scale", "-r", "factors", "constant")
+
+    def test_rows_by_chance(self):
+        """Indices that are far apart, out of order, twice, without a value; with factors of other
+        rows, too."""
+        source = random.Random(5)
+
+        def text():
+            lines = []
+            for _ in range(source.randrange(1, 40)):
+                pairs = sorted(source.choice((source.randrange(1, 12), source.randrange(1, 3000)))
+                               for _ in range(source.randrange(9)))
+                if source.random() < 0.1:
+                    source.shuffle(pairs)
+                lines.append(" ".join([f"{source.randrange(-1, 2)}",
+                                       *(f"{i}:{source.choice((0, 1, source.gauss(0, 3))):g}"
+                                         for i in pairs)]))
+            return "\n".join(lines) + "\n"
+
+        for _ in range(20):
+            self.write("rows", text())
+            self.write("other", text())
+            self.theirs("svm-scale", "-s", "factors", "rows")
+            expected = self.read("factors")
+            self.same("svm-scale", "-s", "factors", "rows")
+            self.assertEqual(self.read("factors"), expected)
+            self.same("svm-scale", "-r", "factors", "other")
 
     def test_messages(self):
         for words in (("-l", "1", "-u", "0", "mixed"), ("-l", "0", "-u", "0", "mixed"),
