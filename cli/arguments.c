@@ -11,7 +11,7 @@
 /* clang-format off */
 const own_option own_options[OWN_COUNT] = {
     [OWN_JSON]  = { 0,   "json",  "print one JSON object on standard output, errors go to standard error" },
-    [OWN_QUIET] = { 'q', "quiet", "print no progress and no remarks" },
+    [OWN_QUIET] = { 'q', "quiet", "print nothing but errors, and what --json or a missing -o sends to standard output" },
     [OWN_HELP]  = { 'h', "help",  "show this help" },
 };
 /* clang-format on */

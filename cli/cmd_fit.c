@@ -64,7 +64,7 @@ static int describe(const fen_model *model, const request *r, const char *path)
         json_object_set_new(json, "model", json_text(path));
         return json_print(json);
     }
-    print_fit(model, json, r, path);
+    if (!r->quiet) print_fit(model, json, r, path);
     json_decref(json);
     return EXIT_DONE;
 }

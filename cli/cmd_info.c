@@ -29,7 +29,7 @@ static int add_features(const request *r, const fen_model *model, json_t *json)
         if (code == EXIT_DONE && r->json &&
             json_array_append_new(lists, features_json(model, &list)) != 0)
             code = complain(EXIT_ROOM, "out of memory while listing the features");
-        else if (code == EXIT_DONE && !r->json)
+        else if (code == EXIT_DONE && !r->json && !r->quiet)
             report_features(model, json, &list);
         features_free(&list);
     }
@@ -64,7 +64,7 @@ static int run(const request *r)
     if (code == EXIT_DONE && r->options.features) code = add_features(r, model, json);
     if (code == EXIT_DONE && r->json)
         code = json_print(json_incref(json));
-    else if (code == EXIT_DONE && !r->options.features)
+    else if (code == EXIT_DONE && !r->options.features && !r->quiet)
         print_info(json, model);
     json_decref(json);
     fen_text_free(text);

@@ -219,7 +219,7 @@ static int show(const request *r, const char *text)
     const int to_stdout = is_dash(r->output) || is_dash(r->plot);
     if (code == EXIT_DONE && r->json && !to_stdout)
         code = json_print(json_incref(json));
-    else if (code == EXIT_DONE && !to_stdout)
+    else if (code == EXIT_DONE && !to_stdout && !r->quiet)
         print_answer(r, json);
     json_decref(json);
     return code;

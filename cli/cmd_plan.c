@@ -42,7 +42,7 @@ static int run(const request *r)
     int code = EXIT_DONE;
     if (r->json)
         code = json_print(plan_json(&plan));
-    else
+    else if (!r->quiet)
         print_plan(&plan, r->operand[0]);
     if (code == EXIT_DONE && !plan.fits)
         code = complain(EXIT_ROOM, "the fit would not fit in memory: %s", plan.advice);

@@ -102,7 +102,7 @@ static int show(const grid *g, const json_t *json, const request *r)
         print_path(g, json);
     else
         code = print_grid(g);
-    if (code == EXIT_DONE && !r->quiet && grid_ends(g, &r->options, ends, sizeof ends))
+    if (code == EXIT_DONE && grid_ends(g, &r->options, ends, sizeof ends))
         printf("  note: %s\n", ends);
     return code;
 }
@@ -122,7 +122,7 @@ static int answer(const request *r, const char *text)
             code = json_print(json_incref(json));
         else if (code == EXIT_DONE && g.best < 0)
             code = complain(EXIT_DATA, "no point of the grid has a finite score");
-        else if (code == EXIT_DONE)
+        else if (code == EXIT_DONE && !r->quiet)
             code = show(&g, json, r);
     }
     grid_free(&g);

@@ -68,7 +68,7 @@ class Distance(ToolTest):
         data = self.slump(40)
         words = [data, "--penalty", "lp:4/3", "--lambda", "0.1", "--kernel", "tensor-exponential"]
         said = self.fit(*words)
-        texts = [self.run_tool("fit", *words, "-o", "m.fen", "--quiet").out,
+        texts = [self.run_tool("fit", *words, "-o", "m.fen").out,
                  self.run_tool("info", "m.fen").out]
         for text in texts:
             text = " ".join(text.split())
@@ -89,8 +89,7 @@ class Distance(ToolTest):
     def test_words_of_classes(self):
         rows = [f"{i % 7},{i * i % 11},{'yes' if (i * i) % 11 > i % 7 else 'no'}" for i in range(40)]
         self.write("classes.csv", "a,b,y\n" + "\n".join(rows) + "\n")
-        text = self.run_tool("fit", "classes.csv", "--penalty", "lp:4/3", "--lambda", "0.01",
-                             "--quiet").out
+        text = self.run_tool("fit", "classes.csv", "--penalty", "lp:4/3", "--lambda", "0.01").out
         self.assertRegex(" ".join(text.split()), r" Scores of the training rows are within \S+ "
                                                  "of those of the exact minimum of the objective ")
         self.assertNotIn("Predictions", text)

@@ -20,7 +20,7 @@ class Words(ToolTest):
         return self.write(name, "\n".join(lines) + "\n")
 
     def text(self, *words, code=0):
-        return self.run_tool("fit", *words, "--quiet", code=code).out
+        return self.run_tool("fit", *words, code=code).out
 
 
 class Refusals(Words):

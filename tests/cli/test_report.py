@@ -95,6 +95,27 @@ class Reports(ToolTest):
         self.refuse("fit", "kernel.csv", "--kernel", "precomputed", "--lambda", "1",
                     "--task", "regression", code=DATA, says=["kernel.csv: ", "semidefinite"])
 
+    def test_quiet(self):
+        """Errors alone; a table that goes to standard output is no remark, nor is --json."""
+        fit = ("--gamma", "1", "--lambda", "1e-9", "--loss", "huber:0.001", "--tolerance", "1e-3")
+        for words in (("generate", "sinc", "--rows", "9", "-o", "sinc.csv"),
+                      ("fit", "data.csv", *fit, "-o", "m.fen"),
+                      ("fit", "data.csv", "--penalty", "none", "-o", "linear.fen"),
+                      ("predict", "m.fen", "data.csv", "-o", "out.csv"),
+                      ("select", "data.csv", "--gamma", "1,2", "--lambda", "1e-3,1"),
+                      ("select", "data.csv", "--penalty", "l1"),
+                      ("path", "data.csv", "--lambda", "1,2"),
+                      ("path", "data.csv", "--penalty", "l1", "-o", "p.csv", "--plot", "p.svg"),
+                      ("verify", "m.fen", "data.csv", "--tolerance", "1e-3"),
+                      ("plan", "data.csv"), ("info", "m.fen"), ("info", "linear.fen", "--features"),
+                      ("convert", "data.csv", "data.npy")):
+            with self.subTest(words=words):
+                result = self.run_tool(*words, "-q")
+                self.assertEqual((result.out, result.err), ("", ""))
+        self.refuse("verify", "linear.fen", "sinc.csv", "-q", code=DATA, says=["sinc.csv"])
+        self.assertEqual(len(self.run_tool("predict", "m.fen", "data.csv", "-q").out.split()), 61)
+        self.assertTrue(self.run_tool("plan", "data.csv", "-q", "--json").json["fits"])
+
     def test_lines_are_short(self):
         few = ("--gamma", "0.1,0.2", "--lambda", "0.01,0.1", "--power", "1,2")
         for words in (("two.csv",), ("three.csv", *few),
