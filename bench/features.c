@@ -10,7 +10,7 @@
  *        or certified. */
 #include <cblas.h>
 #include "base/threads.h"
-#include "base/vecmath.h"
+#include "simd/simd.h"
 #include "data/source.h"
 #include "worker.h"
 
@@ -96,7 +96,7 @@ static double time_limit(void *data)
         for (int64_t tile = 0; tile < d->rows / TILE; tile++) {
             cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, TILE, half, p, 1.0,
                         d->x + tile * TILE * p, p, omega, p, 0.0, sine, TILE);
-            fenp_sincos_scaled(sine, z, (int64_t)half * TILE, 0.1);
+            fenp_simd_get()->sincos_scaled(sine, z, (int64_t)half * TILE, 0.1);
             cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, columns, TILE, 1.0, z, TILE, 1.0,
                         gram, columns);
         }

@@ -7,7 +7,7 @@
  * limit: one n x n array; squared distances by GEMM tiles and the vector exponential
  *        while they are in the cache; dpotrf; dpotrs. No bias, no check of cancellation. */
 #include <cblas.h>
-#include "base/vecmath.h"
+#include "simd/simd.h"
 #include "data/prepare.h"
 #include "worker.h"
 
@@ -48,7 +48,7 @@ static void limit_tile(const fenp_sample *s, const double *norm, double gamma, i
     for (int64_t j = 0; j < cols; j++) {
         double *column = tile + j * n;
         for (int64_t i = 0; i < rows; i++) column[i] += norm[row + i] + norm[col + j];
-        fenp_exp_scaled(column, rows, -gamma);
+        fenp_simd_get()->exp_scaled(column, rows, -gamma);
     }
 }
 

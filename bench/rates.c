@@ -8,7 +8,7 @@
 #include "base/linalg.h"
 #include "base/random.h"
 #include "base/registry.h"
-#include "base/vecmath.h"
+#include "simd/simd.h"
 #include "kernel/gram.h"
 #include "worker.h"
 
@@ -48,7 +48,7 @@ static void exponential(bench *d)
 #pragma omp parallel for
     for (int64_t i = 0; i < ORDER; i++) {
         memcpy(d->b + i * ORDER, d->x, ORDER * sizeof *d->b);
-        fenp_exp_scaled(d->b + i * ORDER, ORDER, -1.0);
+        fenp_simd_get()->exp_scaled(d->b + i * ORDER, ORDER, -1.0);
     }
 }
 

@@ -8,7 +8,7 @@
  *   out. BUCKETS parts of the tree have sums of their own: the result is the same for any number
  *   of threads.
  * Accuracy: in long double where that takes a tenth of a second, else in double: `done` says what
- *   roundings come to. Sums of doubles run over LANES x DEEP rows, sums of such sums in long
+ *   roundings come to. Sums of doubles run over FENP_DOT_STRETCH rows, sums of such sums in long
  *   double, as those for value do. |x_ij| <= 1: what underflows is lost once.
  * Cost: n (2 count + 2 scored) flops and n / p more for each feature; memory: n for each column
  *   on the way down the tree. */
@@ -19,9 +19,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "certify.h"
+#include "simd/simd.h"
 
 enum { BUCKETS = 16, LITTLE = 1000000 };
-enum { LANES = 8, DEEP = 8 };
 static const double FINE = 1e7; /* flops of a degree that are done in long double */
 
 double fenp_tree_cost(const fenp_tree *s, int64_t m)
@@ -52,36 +52,17 @@ int64_t fenp_tree_bytes(const fenp_tree *s, int64_t degree)
 
 /* ---- doubles ----------------------------------------------------------------------------- */
 
-typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
-
-/* One stretch, at most LANES x DEEP numbers. */
-static inline __attribute__((always_inline)) double stretch(const double *a, const double *b,
-                                                            int64_t n)
+static double dot_double(const fenp_simd *simd, const double *a, const double *b, int64_t n)
 {
-    lanes sum = { 0.0 }, x, y;
-    int64_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        memcpy(&x, a + i, sizeof x);
-        memcpy(&y, b + i, sizeof y);
-        sum += x * y;
-    }
-    if (i < n) {
-        memset(&x, 0, sizeof x), memset(&y, 0, sizeof y);
-        memcpy(&x, a + i, (size_t)(n - i) * sizeof *a);
-        memcpy(&y, b + i, (size_t)(n - i) * sizeof *b);
-        sum += x * y;
-    }
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    return simd->dot_bounded(a, b, n);
 }
 
-/* DEEP + 3 additions of doubles for each number, and those of long doubles. */
-static inline __attribute__((always_inline)) double dot_double(const double *a, const double *b,
-                                                               int64_t n)
+/* out = sum of slope_j times column j, from .. p - 1 */
+static void combine_double(const fenp_simd *simd, const fenp_tree *s, int64_t from,
+                           const double *slope, double *out)
 {
-    long double sum = 0.0L;
-    for (int64_t i = 0; i < n; i += LANES * DEEP)
-        sum += stretch(a + i, b + i, n - i < LANES * DEEP ? n - i : LANES * DEEP);
-    return (double)sum;
+    memset(out, 0, (size_t)s->n * sizeof *out);
+    simd->add_columns(s->n, s->p - from, s->column + from * s->n, s->n, slope + from, out);
 }
 
 #define REAL double
@@ -90,40 +71,11 @@ static inline __attribute__((always_inline)) double dot_double(const double *a, 
 #undef REAL
 #undef OF
 
-static void leaves_plain(bucket_double *b, const double *node, int64_t from, int64_t run,
-                         double orders)
-{
-    leaves_of_double(b, node, from, run, orders);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx512f,fma"))) static void
-leaves_avx512(bucket_double *b, const double *node, int64_t from, int64_t run, double orders)
-{
-    leaves_of_double(b, node, from, run, orders);
-}
-
-__attribute__((target("avx2,fma"))) static void
-leaves_avx2(bucket_double *b, const double *node, int64_t from, int64_t run, double orders)
-{
-    leaves_of_double(b, node, from, run, orders);
-}
-
-static leaves_function_double *best_leaves_double(void)
-{
-    const int fma = __builtin_cpu_supports("fma");
-    if (fma && __builtin_cpu_supports("avx512f")) return leaves_avx512;
-    if (fma && __builtin_cpu_supports("avx2")) return leaves_avx2;
-    return leaves_plain;
-}
-#else
-static leaves_function_double *best_leaves_double(void) { return leaves_plain; }
-#endif
-
 /* ---- long doubles ------------------------------------------------------------------------ */
 
-static long double dot_long(const long double *a, const double *b, int64_t n)
+static long double dot_long(const fenp_simd *simd, const long double *a, const double *b, int64_t n)
 {
+    (void)simd;
     long double sum[4] = { 0.0L };
     for (int64_t i = 0; i + 4 <= n; i += 4)
         for (int k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
@@ -131,19 +83,20 @@ static long double dot_long(const long double *a, const double *b, int64_t n)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
+static void combine_long(const fenp_simd *simd, const fenp_tree *s, int64_t from,
+                         const long double *slope, long double *out)
+{
+    (void)simd;
+    memset(out, 0, (size_t)s->n * sizeof *out);
+    for (int64_t j = from; j < s->p; j++)
+        for (int64_t i = 0; i < s->n; i++) out[i] += slope[j] * s->column[j * s->n + i];
+}
+
 #define REAL long double
 #define OF(name) name##_long
 #include "certify_tree.h"
 #undef REAL
 #undef OF
-
-static void leaves_long(bucket_long *b, const long double *node, int64_t from, int64_t run,
-                        long double orders)
-{
-    leaves_of_long(b, node, from, run, orders);
-}
-
-static leaves_function_long *best_leaves_long(void) { return leaves_long; }
 
 /* ---- either ------------------------------------------------------------------------------ */
 
@@ -154,14 +107,14 @@ fen_status fenp_tree_add(const fenp_tree *s, int64_t degree, double c, long doub
     const int fine = is_fine(s, degree);
     const double unit = 0.50001 * (fine ? (double)LDBL_EPSILON : DBL_EPSILON);
     const double n = (double)s->n, m = (double)degree;
-    const double wide = n / (LANES * DEEP) * ((double)LDBL_EPSILON / DBL_EPSILON);
+    const double wide = n / FENP_DOT_STRETCH * ((double)LDBL_EPSILON / DBL_EPSILON);
     int64_t nodes = 0;
     memset(value, 0, (size_t)s->count * sizeof *value);
     const fen_status status =
         fine ? add_features_long(s, degree, c, start, value, out, &nodes, err)
              : add_features_double(s, degree, c, start, value, out, &nodes, err);
     *done = (fenp_tree_done){
-        .sums = unit * (m + 1.0 + (fine ? n / 4.0 + 6.0 : DEEP + 3.0 + wide + 1.0)),
+        .sums = unit * (m + 1.0 + (fine ? n / 4.0 + 6.0 : FENP_DOT_ADDITIONS + wide + 1.0)),
         .powers = unit * (2.0 * m + 4.0 * (double)s->q + 32.0),
         .scores = unit * ((double)nodes + (double)s->p + m + BUCKETS + 4.0),
     };

@@ -1,9 +1,8 @@
 /* certify_tree.h -- the tree of features in numbers of one kind: what certify_tree.c makes twice
  *
- * REAL is the kind, and OF(name) what a name is called there. dot and best_leaves come from the
+ * REAL is the kind, and OF(name) what a name is called there. dot and combine come from the
  * file that includes this one. */
 #define bucket OF(bucket)
-#define leaves_function OF(leaves_function)
 #define odd_power OF(odd_power)
 #define combine OF(combine)
 #define leaves_of OF(leaves_of)
@@ -11,14 +10,12 @@
 #define walk OF(walk)
 #define gather OF(gather)
 #define dot OF(dot)
-#define best_leaves OF(best_leaves)
 #define fill OF(fill)
 #define add_features OF(add_features)
 
-typedef struct bucket bucket;
-typedef void leaves_function(bucket *b, const REAL *node, int64_t from, int64_t run, REAL orders);
-struct bucket {
+typedef struct bucket {
     const fenp_tree *s;
+    const fenp_simd *simd;
     int64_t mine, seen, degree, split;
     int64_t nodes; /* that have leaves */
     REAL c;
@@ -26,9 +23,7 @@ struct bucket {
     REAL *slope;        /* p: what s_k^(q-1) of the leaves of one node come to             */
     REAL *om;           /* scored x n                                                      */
     long double *value; /* count                                                           */
-    leaves_function *leaves;
-};
-static leaves_function *best_leaves(void);
+} bucket;
 
 /* x^e, e odd */
 static inline REAL odd_power(REAL x, int64_t e)
@@ -38,24 +33,9 @@ static inline REAL odd_power(REAL x, int64_t e)
     return power;
 }
 
-/* out = sum of slope_j times column j, from .. p - 1, two at a time */
-static inline __attribute__((always_inline)) void combine(const fenp_tree *s, int64_t from,
-                                                          const REAL *slope, REAL *out)
-{
-    int64_t j = from;
-    memset(out, 0, (size_t)s->n * sizeof *out);
-    for (; j + 1 < s->p; j += 2) {
-        const REAL a = slope[j], b = slope[j + 1];
-        const double *left = s->column + j * s->n, *right = left + s->n;
-        for (int64_t i = 0; i < s->n; i++) out[i] += a * left[i] + b * right[i];
-    }
-    for (int64_t i = 0; j < s->p && i < s->n; i++) out[i] += slope[j] * s->column[j * s->n + i];
-}
-
 /* Leaves that have the node's factors and one column more, from .. p - 1. run: how often column
  * `from` is among the factors; orders: of these. */
-static inline __attribute__((always_inline)) void leaves_of(bucket *b, const REAL *node,
-                                                            int64_t from, int64_t run, REAL orders)
+static void leaves_of(bucket *b, const REAL *node, int64_t from, int64_t run, REAL orders)
 {
     const fenp_tree *s = b->s;
     const int64_t n = s->n, m = b->degree;
@@ -63,13 +43,13 @@ static inline __attribute__((always_inline)) void leaves_of(bucket *b, const REA
         REAL *om = b->om + k * n;
         for (int64_t i = 0; i < n; i++) b->weighed[i] = node[i] * s->v[k * n + i];
         for (int64_t j = from; j < s->p; j++) {
-            const REAL sum = dot(b->weighed, s->column + j * n, n);
+            const REAL sum = dot(b->simd, b->weighed, s->column + j * n, n);
             const REAL many = orders * (REAL)m / (REAL)(j == from ? run + 1 : 1);
             b->slope[j] = b->c * many * odd_power(sum, s->q - 1);
             b->value[k] += (long double)b->slope[j] * sum;
         }
         if (k >= s->scored) continue;
-        combine(s, from, b->slope, b->weighed);
+        combine(b->simd, s, from, b->slope, b->weighed);
         for (int64_t i = 0; i < n; i++) om[i] += node[i] * b->weighed[i];
     }
 }
@@ -96,7 +76,7 @@ static void walk(bucket *b, REAL *node, int64_t depth, int64_t from, int64_t run
         if (depth == b->split && b->seen++ % BUCKETS != b->mine) return;
         if (depth == b->degree - 1) {
             b->nodes++;
-            b->leaves(b, node, from, run, orders);
+            leaves_of(b, node, from, run, orders);
             return;
         }
         depth++;
@@ -133,6 +113,7 @@ static void fill(const fenp_tree *s, int64_t degree, double c, long double start
     for (int k = 0; k < BUCKETS; k++) {
         REAL *own = work + k * each; /* begins with levels x n: x^k of the way down from the root */
         buckets[k] = (bucket){ .s = s,
+                               .simd = fenp_simd_get(),
                                .mine = k,
                                .degree = degree,
                                .split = degree < 3 ? degree - 1 : 2,
@@ -140,8 +121,7 @@ static void fill(const fenp_tree *s, int64_t degree, double c, long double start
                                .weighed = own + levels * s->n,
                                .om = own + (levels + 1) * s->n,
                                .slope = own + (levels + 1 + s->scored) * s->n,
-                               .value = values + k * s->count,
-                               .leaves = best_leaves() };
+                               .value = values + k * s->count };
         for (int64_t i = 0; i < s->n; i++) own[i] = (REAL)start;
         for (int64_t i = 0; i < s->scored * s->n; i++) buckets[k].om[i] = 0.0;
         walk(&buckets[k], own, 0, 0, 0, 1.0);
@@ -168,7 +148,6 @@ static fen_status add_features(const fenp_tree *s, int64_t degree, double c, lon
 }
 
 #undef bucket
-#undef leaves_function
 #undef odd_power
 #undef combine
 #undef leaves_of
@@ -176,6 +155,5 @@ static fen_status add_features(const fenp_tree *s, int64_t degree, double c, lon
 #undef walk
 #undef gather
 #undef dot
-#undef best_leaves
 #undef fill
 #undef add_features

@@ -18,14 +18,11 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "simd/simd.h"
 
-enum { LANES = 8, AT_ONCE = FENP_UNWRITTEN_ROOM };
+enum { AT_ONCE = FENP_UNWRITTEN_ROOM };
 enum { TILE = 512 };       /* rows of f, by the thread that has them                  */
 enum { ENOUGH = 1 << 18 }; /* multiplications that are worth a second thread          */
-
-/* never an argument: how such a vector would be passed depends on the processor */
-typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
-#define INLINE static inline __attribute__((always_inline))
 
 /* ---- the columns of a sample ------------------------------------------------------------ */
 
@@ -120,67 +117,6 @@ fen_status fenp_design_columns(const fenp_design *rows, fenp_design *out, double
 
 /* ---- products: X'u ---------------------------------------------------------------------- */
 
-INLINE double sum_of_lanes(const double *s)
-{
-    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
-}
-
-/* count is AT_ONCE or 1, a constant after inlining. */
-INLINE void dots(int count, int64_t n, const double *const column[], const double *u, double *out)
-{
-    const int64_t whole = n - n % LANES;
-    lanes sum[AT_ONCE] = { { 0.0 } };
-    for (int64_t i = 0; i < whole; i += LANES) {
-        const lanes v = *(const lanes *)(u + i);
-        for (int k = 0; k < count; k++) sum[k] += v * *(const lanes *)(column[k] + i);
-    }
-    for (int k = 0; k < count; k++) {
-        for (int64_t i = whole; i < n; i++) sum[k][i - whole] += u[i] * column[k][i];
-        out[k] = sum_of_lanes((const double *)&sum[k]);
-    }
-}
-
-INLINE void dots_of(int count, int64_t n, const double *const column[], const double *u,
-                    double *out)
-{
-    if (count == AT_ONCE)
-        dots(AT_ONCE, n, column, u, out);
-    else
-        for (int k = 0; k < count; k++) dots(1, n, column + k, u, out + k);
-}
-
-/* No fused multiplications: they would wait for memory all the same, and every processor
- * gives the same bits without them. */
-#if defined(__x86_64__)
-__attribute__((target("avx512f"))) static void
-dots_avx512(int count, int64_t n, const double *const column[], const double *u, double *out)
-{
-    dots_of(count, n, column, u, out);
-}
-
-__attribute__((target("avx2"))) static void
-dots_avx2(int count, int64_t n, const double *const column[], const double *u, double *out)
-{
-    dots_of(count, n, column, u, out);
-}
-#endif
-
-static void dense_dots(int count, int64_t n, const double *const column[], const double *u,
-                       double *out)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) {
-        dots_avx512(count, n, column, u, out);
-        return;
-    }
-    if (__builtin_cpu_supports("avx2")) {
-        dots_avx2(count, n, column, u, out);
-        return;
-    }
-#endif
-    dots_of(count, n, column, u, out);
-}
-
 static double sparse_dot(const fenp_design *x, int64_t j, const double *u)
 {
     const int64_t end = x->start[j + 1];
@@ -193,7 +129,7 @@ static double sparse_dot(const fenp_design *x, int64_t j, const double *u)
 }
 
 /* Coefficients which[0] .. which[count - 1], at most AT_ONCE; those of one copy together. */
-static void dense_listed(const fenp_design *x, const double *u, const int64_t *which, int count,
+static void dense_listed(const fenp_simd *simd, const fenp_design *x, const double *u, const int64_t *which, int count,
                          double *out)
 {
     const double *column[AT_ONCE];
@@ -204,32 +140,33 @@ static void dense_listed(const fenp_design *x, const double *u, const int64_t *w
         together = together && which[k] / x->p == copy;
     }
     if (together)
-        dense_dots(AT_ONCE, x->n, column, u + copy * x->n, out);
+        simd->dots(AT_ONCE, x->n, column, u + copy * x->n, out);
     else
         for (int k = 0; k < count; k++)
-            dense_dots(1, x->n, column + k, u + which[k] / x->p * x->n, out + k);
+            simd->dots(1, x->n, column + k, u + which[k] / x->p * x->n, out + k);
 }
 
 /* Columns j .. j + count - 1 in all copies, while they are in the cache. */
-static void dense_run(const fenp_design *x, const double *u, int64_t j, int count, double *out)
+static void dense_run(const fenp_simd *simd, const fenp_design *x, const double *u, int64_t j, int count, double *out)
 {
     const double *column[AT_ONCE];
     for (int k = 0; k < count; k++) column[k] = x->dense + (j + k) * x->n;
     for (int64_t t = 0; t < x->copies; t++)
-        dense_dots(count, x->n, column, u + t * x->n, out + t * x->p + j);
+        simd->dots(count, x->n, column, u + t * x->n, out + t * x->p + j);
 }
 
 static void dense_products(const fenp_design *x, const double *u, const int64_t *which,
                            int64_t count, double *out)
 {
+    const fenp_simd *simd = fenp_simd_get();
     const int64_t all = which ? count : x->p;
 #pragma omp parallel for schedule(static) if (count * x->n > ENOUGH)
     for (int64_t k = 0; k < all; k += AT_ONCE) {
         const int some = all - k < AT_ONCE ? (int)(all - k) : AT_ONCE;
         if (which)
-            dense_listed(x, u, which + k, some, out + k);
+            dense_listed(simd, x, u, which + k, some, out + k);
         else
-            dense_run(x, u, k, some, out);
+            dense_run(simd, x, u, k, some, out);
     }
 }
 
@@ -257,41 +194,17 @@ void fenp_design_products(const fenp_design *x, const double *u, const int64_t *
 
 /* ---- scores: X beta ---------------------------------------------------------------------- */
 
-/* Rows i0 .. i1 - 1 of one copy. */
-INLINE void tile_scores(const fenp_design *x, const double *beta, int64_t i0, int64_t i1,
-                        double *restrict f)
-{
-    memset(f + i0, 0, (size_t)(i1 - i0) * sizeof *f);
-    for (int64_t j = 0; j < x->p; j++) {
-        if (beta[j] == 0.0) continue;
-        const double b = beta[j], *column = x->dense + j * x->n;
-#pragma omp simd
-        for (int64_t i = i0; i < i1; i++) f[i] += b * column[i];
-    }
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void tile_avx2(const fenp_design *x, const double *beta,
-                                                      int64_t i0, int64_t i1, double *f)
-{
-    tile_scores(x, beta, i0, i1, f);
-}
-#endif
-
 static void dense_scores(const fenp_design *x, const double *beta, double *f)
 {
+    const fenp_simd *simd = fenp_simd_get();
     const int64_t tiles = (x->n + TILE - 1) / TILE;
 #pragma omp parallel for collapse(2) schedule(static) if (x->n * x->p * x->copies > ENOUGH)
     for (int64_t t = 0; t < x->copies; t++)
         for (int64_t tile = 0; tile < tiles; tile++) {
             const int64_t i0 = tile * TILE, i1 = i0 + TILE < x->n ? i0 + TILE : x->n;
-#if defined(__x86_64__)
-            if (__builtin_cpu_supports("avx2")) {
-                tile_avx2(x, beta + t * x->p, i0, i1, f + t * x->n);
-                continue;
-            }
-#endif
-            tile_scores(x, beta + t * x->p, i0, i1, f + t * x->n);
+            double *to = f + t * x->n + i0;
+            memset(to, 0, (size_t)(i1 - i0) * sizeof *to);
+            simd->add_columns(i1 - i0, x->p, x->dense + i0, x->n, beta + t * x->p, to);
         }
 }
 
@@ -314,13 +227,14 @@ static void sparse_scores(const fenp_design *x, const double *beta, double *f)
  * thread: few ask for their scores. */
 static void row_scores(const fenp_design *x, const double *beta, double *f)
 {
+    const fenp_simd *simd = fenp_simd_get();
     double *room = x->unwritten ? fenp_unwritten_room(x->unwritten) : NULL;
 #pragma omp parallel for schedule(static) if (!room && x->n * x->p > ENOUGH)
     for (int64_t i = 0; i < x->n; i += AT_ONCE) {
         const int some = x->n - i < AT_ONCE ? (int)(x->n - i) : AT_ONCE;
         const double *first = fenp_design_rows(x, i, some, room), *row[AT_ONCE];
         for (int k = 0; k < some; k++) row[k] = first + k * x->p;
-        dense_dots(some, x->p, row, beta, f + i);
+        simd->dots(some, x->p, row, beta, f + i);
     }
 }
 

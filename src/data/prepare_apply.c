@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/prepare_parts.h"
+#include "simd/simd.h"
 
 enum { PARALLEL_CELLS = 100000 }; /* below this, starting threads costs more */
 
@@ -35,6 +36,7 @@ typedef struct rule {
 } rule;
 
 typedef struct program {
+    const fenp_simd *simd;
     rule *rules;
     int64_t count;
     int64_t features;
@@ -93,33 +95,6 @@ static verdict put(const rule *r, double cell, double *row)
 }
 
 /* ---- one row ------------------------------------------------------------------------ */
-/* 0: one of them is missing or leaves the range of a double. Compiled twice: wide divisions are
- * four times as fast as narrow ones, and give the same bits. */
-FENP_INLINE int put_plain(const double *restrict cells, const double *restrict center,
-                          const double *restrict scale, int64_t count, double *restrict x)
-{
-    double odd = 0.0; /* infinity - infinity is a NaN, unlike x - x of numbers */
-#pragma omp simd reduction(+ : odd)
-    for (int64_t j = 0; j < count; j++) {
-        x[j] = (cells[j] - center[j]) / scale[j];
-        odd += x[j] - x[j];
-    }
-    return odd == 0.0;
-}
-
-FENP_WIDE static int put_wide(const double *cells, const double *center, const double *scale,
-                              int64_t count, double *x)
-{
-    return put_plain(cells, center, scale, count, x);
-}
-
-int fenp_put_stretch(const double *cells, const double *center, const double *scale, int64_t count,
-                     double *x)
-{
-    return fenp_is_wide() ? put_wide(cells, center, scale, count, x)
-                          : put_plain(cells, center, scale, count, x);
-}
-
 /* Of an idle column that is missing, a gap. */
 static double dense_cell(const double *cells, int64_t column)
 {
@@ -130,7 +105,7 @@ static int put_dense_row(const program *p, const double *cells, double *x)
 {
     for (int64_t k = 0; k < p->count;) {
         const rule *r = &p->rules[k];
-        if (r->stretch && fenp_put_stretch(cells + r->column, p->center + k, p->scale + k,
+        if (r->stretch && p->simd->standardise(cells + r->column, p->center + k, p->scale + k,
                                            r->stretch, x + r->feature)) {
             k += r->stretch;
             continue;
@@ -265,7 +240,8 @@ static fen_status join_stretches(program *p, fen_error *err)
 static fen_status make_program(const fenp_prep *prep, const fen_table *table,
                                const int64_t *columns, program *p, fen_error *err)
 {
-    *p = (program){ .rules = fenp_new_zeroed(prep->inputs, sizeof *p->rules) };
+    *p = (program){ .simd = fenp_simd_get(),
+                    .rules = fenp_new_zeroed(prep->inputs, sizeof *p->rules) };
     if (!p->rules)
         return fenp_no_memory(err, prep->inputs * (int64_t)sizeof *p->rules, "the preparation");
     for (int64_t i = 0; i < prep->inputs; i++) {

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/prepare_parts.h"
+#include "simd/simd.h"
 
 enum { INPUT = 1, TARGET, WEIGHT }; /* a name means another thing in another role */
 enum { PARALLEL_CELLS = 1 << 15 };  /* below this, starting threads costs more    */
@@ -38,6 +39,7 @@ typedef struct item {
 
 typedef struct recipe {
     const fenp_block *block;
+    const fenp_simd *simd;
     item *input; /* one per input                                       */
     item *target;
     item weight;
@@ -49,27 +51,11 @@ typedef struct recipe {
 } recipe;
 
 /* ---- cells ----------------------------------------------------------------------------- */
-static inline uint64_t number_bits(double value)
-{
-    uint64_t bits;
-    value += 0.0; /* -0 becomes 0 */
-    memcpy(&bits, &value, sizeof bits);
-    return value == value ? bits : UINT64_C(0x7ff8000000000000);
-}
-
-static inline uint64_t mix(uint64_t bits, uint64_t key)
-{
-    uint64_t z = bits + key;
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static uint64_t add_bits(const item *it, uint64_t bits) { return mix(bits, it->key) - it->zero; }
+static uint64_t add_bits(const item *it, uint64_t bits) { return fenp_hash_bits(bits, it->key) - it->zero; }
 
 static uint64_t add_number(const item *it, double value)
 {
-    return add_bits(it, number_bits(value));
+    return fenp_hash_cell(value, it->key) - it->zero;
 }
 
 static uint64_t add_text(const item *it, const char *text)
@@ -88,36 +74,9 @@ static uint64_t add_cell(const item *it, double cell)
 }
 
 /* ---- rows ------------------------------------------------------------------------------ */
-/* Compiled twice: with wide products of 64 bits it takes a third of the time. */
-static inline __attribute__((always_inline)) uint64_t numbers_of(const recipe *r,
-                                                                 const double *cells)
-{
-    const int64_t *column = r->column;
-    const uint64_t *key = r->key;
-    uint64_t sum = 0;
-    for (int64_t k = 0; k < r->numbers; k++) sum += mix(number_bits(cells[column[k]]), key[k]);
-    return sum - r->zeros;
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx512f,avx512dq" FENP_FULL_WIDTH))) static uint64_t
-numbers_avx512(const recipe *r, const double *cells)
-{
-    return numbers_of(r, cells);
-}
-#endif
-
-static uint64_t add_numbers(const recipe *r, const double *cells)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512dq")) return numbers_avx512(r, cells);
-#endif
-    return numbers_of(r, cells);
-}
-
 static uint64_t dense_row(const recipe *r, const double *cells)
 {
-    uint64_t sum = add_numbers(r, cells);
+    uint64_t sum = r->simd->hash_cells(cells, r->column, r->key, r->numbers) - r->zeros;
     for (int64_t k = 0; k < r->others; k++) {
         const item *it = &r->input[r->texts[k]];
         sum += add_cell(it, cells[it->column]);
@@ -151,7 +110,7 @@ static uint64_t whole_row(const recipe *r, int64_t i)
 static item item_of(const char *name, uint64_t role)
 {
     item it = { .key = name ? XXH3_64bits_withSeed(name, strlen(name), role) : role };
-    it.zero = mix(0, it.key);
+    it.zero = fenp_hash_bits(0, it.key);
     return it;
 }
 
@@ -189,6 +148,7 @@ static int place_input(recipe *r, int64_t i)
 static int make_recipe(const fenp_prep *prep, const fenp_block *block, recipe *r)
 {
     *r = (recipe){ .block = block,
+                   .simd = fenp_simd_get(),
                    .input = fenp_new_zeroed(prep->inputs, sizeof *r->input),
                    .target = fenp_new(prep->targets, sizeof *r->target),
                    .column = fenp_new(prep->inputs, sizeof *r->column),

@@ -15,9 +15,7 @@
  *   of a tile of equal cells are 0.
  * Accuracy: a mean has an error of some eps of the deviation, not of the mean; squares
  *   some eps relative. The number of threads does not matter.
- * Cost: one pass over memory, 1.4 times as long as it takes to read it with one thread and AVX-512;
- *   3 times with gaps everywhere. The loops are plain C, compiled three times as in
- *   kernel/distance.c; every variant gives the same bits.
+ * Cost: one pass over memory, FIXME
  */
 #include <math.h>
 #include <omp.h>
@@ -230,7 +228,7 @@ INLINE int start_again(tile *t)
     return any;
 }
 
-INLINE void measure_plain(tile *t)
+static void measure(tile *t)
 {
     start(t);
     pass_over(t, QUICK);
@@ -243,23 +241,6 @@ INLINE void measure_plain(tile *t)
     }
     pass_over(t, SQUARES);
 }
-
-#if defined(__x86_64__)
-__attribute__((target("avx512f"))) static void measure_avx512(tile *t) { measure_plain(t); }
-__attribute__((target("avx2"))) static void measure_avx2(tile *t) { measure_plain(t); }
-
-static void measure(tile *t)
-{
-    if (__builtin_cpu_supports("avx512f"))
-        measure_avx512(t);
-    else if (__builtin_cpu_supports("avx2"))
-        measure_avx2(t);
-    else
-        measure_plain(t);
-}
-#else
-static void measure(tile *t) { measure_plain(t); }
-#endif
 
 static inline long double times_power(long double x, int exponent)
 {

@@ -6,7 +6,6 @@
  * Of a file that is read block by block, statistics and hash are gathered in one pass. */
 #ifndef FENP_PREPARE_PARTS_H
 #define FENP_PREPARE_PARTS_H
-#include "base/wide.h"
 #include "data/columns.h"
 #include "data/prepare.h"
 
@@ -101,9 +100,6 @@ fen_status fenp_block_columns(const fenp_prep *prep, const fenp_block *block, fe
 fen_status fenp_apply_rows(const fenp_prep *prep, const fenp_binding *binding,
                            const int64_t *pick, int64_t rows, double *x, fen_error *err);
 
-/* x = (cells - center) / scale; 0: one of them is missing or leaves the range of a double. */
-int        fenp_put_stretch(const double *cells, const double *center, const double *scale,
-                            int64_t count, double *x);
 /* The same of dense rows, whenever they are wanted: binding and pick (of so
  * many rows) are taken out of the block. */
 fen_status fenp_unwritten_open(const fenp_prep *prep, fenp_block *block, int64_t rows,

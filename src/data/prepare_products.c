@@ -21,14 +21,16 @@
 #include "base/error.h"
 #include "base/syrk.h"
 #include "data/prepare_parts.h"
+#include "simd/simd.h"
 
 enum { SOME = 64, AHEAD = 8, LINE = 64 / sizeof(double) };
-enum { MOST_SIDE = 1024, SHARE = 8 }; /* beyond which syrk.h has no panels; of the memory limit */
+enum { MOST_SIDE = 1024, SHARE = 8 }; /* beyond which dsyrk itself is as good; of the memory limit */
 static const double FAR = 10.0;       /* deviations, of a mean from c                           */
 static const double FLAT = 1e-6;      /* of the mean, a deviation                               */
 static const double LARGEST = 1e100;  /* cells; and their inverses                              */
 
 typedef struct pass {
+    const fenp_simd *simd;
     const fen_table *table;
     int64_t target;  /* its column; those before and behind it are the inputs */
     double *at, *by; /* columns of the table: c and d                         */
@@ -90,8 +92,8 @@ static const double *scaled_rows(const void *of, int64_t from, int64_t count, do
         if (i + AHEAD < s->table->rows) /* a row is often a page: see fenp_unwritten_rows */
             for (int64_t j = 0; j < cols; j += LINE)
                 __builtin_prefetch(cells + AHEAD * cols + j, 0, 2);
-        if (!fenp_put_stretch(cells, s->at, s->by, t, to) ||
-            !fenp_put_stretch(cells + t + 1, s->at + t + 1, s->by + t + 1, cols - 1 - t, to + t))
+        if (!s->simd->standardise(cells, s->at, s->by, t, to) ||
+            !s->simd->standardise(cells + t + 1, s->at + t + 1, s->by + t + 1, cols - 1 - t, to + t))
             return NULL;
         to[cols - 1] = 1.0;
         to[cols] = (cells[t] - s->at[t]) / s->by[t];
@@ -159,7 +161,7 @@ fenp_raw_products *fenp_learn_products(fenp_prep *prep, const fenp_block *b, con
 {
     if (!is_plain(prep, b, o)) return NULL;
     const int64_t cols = b->binding.table->cols;
-    pass s = { .table = b->binding.table, .target = b->binding.target[0] };
+    pass s = { .simd = fenp_simd_get(), .table = b->binding.table, .target = b->binding.target[0] };
     s.at = fenp_new(2 * cols, sizeof *s.at), s.by = s.at ? s.at + cols : NULL;
     fenp_raw_products *p = s.at && place(&s) ? new_products(cols + 1) : NULL;
     const fenp_syrk gram = { .n = s.table->rows,

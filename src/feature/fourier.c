@@ -20,8 +20,8 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "base/vecmath.h"
 #include "feature/fourier.h"
+#include "simd/simd.h"
 
 enum { TILE_ROWS = 256 }; /* times 150 frequencies: 300 KB, in a second-level cache */
 
@@ -158,6 +158,7 @@ void fenp_fourier_draw(const fenp_approx *approx, const fenp_kernel *kernel, int
 static void map_tile(const double *omega, int64_t columns, const double *x, int64_t p, int64_t rows,
                      double *z, int64_t ld)
 {
+    const fenp_simd *simd = fenp_simd_get();
     const int64_t half = columns / 2;
     const double amplitude = sqrt(2.0 / (double)columns);
     double *sine = z + half * ld;
@@ -166,7 +167,7 @@ static void map_tile(const double *omega, int64_t columns, const double *x, int6
                     (int)p, omega, (int)p, 0.0, sine, (int)ld);
     for (int64_t j = 0; j < half; j++) {
         if (p == 0) memset(sine + j * ld, 0, (size_t)rows * sizeof(double));
-        fenp_sincos_scaled(sine + j * ld, z + j * ld, rows, amplitude);
+        simd->sincos_scaled(sine + j * ld, z + j * ld, rows, amplitude);
     }
 }
 

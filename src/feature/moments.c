@@ -1,8 +1,8 @@
 /* moments.c -- see moments.h
  *
  * Method. Each tile of rows of [Z, y - shift, 1] is scaled by the roots of its weights and
- *   goes into G by panels (base/panel.h), or one dsyrk where those do not pay. shift is the mean of y over the first tile: y = 1e9 + noise
- *   keeps its digits. |phi(x)| = 1, so that centring Z costs at most one of them.
+ *   goes into G by one dsyrk. shift is the mean of y over the first tile: y = 1e9 + noise keeps its
+ *   digits. |phi(x)| = 1, so that centring Z costs at most one of them.
  * Special cases. Eigenvalues below the rounding of G count as zero, with all of y along
  *   them: that is loss which no weight vector touches.
  * Accuracy. A tile is summed up by itself, tiles are added one by one: relative to the largest
@@ -16,12 +16,11 @@
 #include <string.h>
 
 #include "base/linalg.h"
-#include "base/panel.h"
 
 enum {
     LARGE = 1000,    /* columns: from there on one G of 8 MB is enough                    */
     SHARES_MAX = 16, /* each has its own below that                                       */
-    SMALL_TILE = FENP_PANEL_ROWS, /* 256: with 300 columns half a second-level cache         */
+    SMALL_TILE = 256,  /* rows: with 300 columns half a second-level cache                */
     LARGE_TILE = 2048, /* rows: work for all threads                                        */
 };
 
@@ -35,22 +34,12 @@ static int64_t share_count(int64_t columns)
 
 static int64_t tile_rows(int64_t columns) { return columns > LARGE ? LARGE_TILE : SMALL_TILE; }
 
-/* Numbers of a share beside its tile, 0: it has a G of its own; a multiple of the alignment. */
-static int64_t desk_of(int64_t columns, int64_t order)
-{
-    enum { ALIGNED = FENP_PANEL_ALIGNMENT / (int)sizeof(double) };
-    if (columns > LARGE || !fenp_panel_pays(order)) return 0;
-    const int64_t held = fenp_panel_sum_doubles(order) + fenp_panel_doubles(order);
-    return (held + ALIGNED - 1) / ALIGNED * ALIGNED;
-}
-
 int64_t fenp_cross_bytes(int64_t columns, int64_t targets)
 {
     const int64_t order = columns + targets + 1, shares = share_count(columns);
     if (fenp_bytes(order, order + LARGE_TILE, SHARES_MAX * sizeof(double)) < 0) return -1;
-    const int64_t desk = desk_of(columns, order), grams = desk > 0 ? 1 : shares;
-    return fenp_arena_bytes(grams * order * order) + fenp_arena_bytes(targets) +
-           fenp_arena_bytes(shares * tile_rows(columns) * order) + fenp_arena_bytes(shares * desk);
+    return fenp_arena_bytes(shares * order * order) + fenp_arena_bytes(targets) +
+           fenp_arena_bytes(shares * tile_rows(columns) * order);
 }
 
 void fenp_cross_open(fenp_arena *arena, int64_t columns, int64_t targets, int bias, fenp_cross *out)
@@ -58,14 +47,11 @@ void fenp_cross_open(fenp_arena *arena, int64_t columns, int64_t targets, int bi
     const int64_t order = columns + targets + 1, shares = share_count(columns);
     *out = (fenp_cross){ .columns = columns, .targets = targets, .order = order, .bias = bias };
     out->shares = shares, out->tile_rows = tile_rows(columns);
-    const int64_t desk = desk_of(columns, order), grams = desk > 0 ? 1 : shares;
-    out->gram = fenp_arena_doubles(arena, grams * order * order);
+    out->gram = fenp_arena_doubles(arena, shares * order * order);
     out->shift = fenp_arena_doubles(arena, targets);
     out->tile = fenp_arena_doubles(arena, shares * out->tile_rows * order);
-    out->desk = desk > 0 ? fenp_arena_doubles(arena, shares * desk) : NULL;
-    memset(out->gram, 0, (size_t)(grams * order * order) * sizeof(double));
+    memset(out->gram, 0, (size_t)(shares * order * order) * sizeof(double));
     memset(out->shift, 0, (size_t)targets * sizeof(double));
-    if (out->desk) memset(out->desk, 0, (size_t)(shares * desk) * sizeof(double));
 }
 
 /* ---- gathering -------------------------------------------------------------------------- */
@@ -114,13 +100,6 @@ static void add_tile(const fenp_cross *m, const double *omega, const fenp_sample
     fenp_fourier_map(omega, m->columns, block->x + first * block->p, block->p, rows, tile,
                      m->tile_rows);
     finish_tile(m, block, first, rows, tile);
-    if (m->desk) {
-        double *sums = m->desk + share * desk_of(m->columns, m->order);
-        double *panels = sums + fenp_panel_sum_doubles(m->order);
-        fenp_panel_put_columns(m->order, tile, m->tile_rows, rows, panels);
-        fenp_panel_multiply(m->order, rows, panels, 0, sums);
-        return;
-    }
     cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)m->order, (int)rows, 1.0, tile,
                 (int)m->tile_rows, 1.0, m->gram + share * m->order * m->order, (int)m->order);
 }
@@ -142,29 +121,11 @@ void fenp_cross_add(fenp_cross *m, const double *omega, const fenp_sample *block
     m->rows += n;
 }
 
-/* Into the first of them. */
-static void add_shares(const fenp_cross *m, double *of, int64_t size, int64_t stride)
-{
-    for (int64_t share = 1; share < m->shares; share++)
-        for (int64_t i = 0; i < size; i++) of[i] += of[share * stride + i];
-}
-
-/* G, its lower triangle, from the sums of all shares. */
-static void take_sums(fenp_cross *m)
-{
-    const int64_t order = m->order;
-    add_shares(m, m->desk, fenp_panel_sum_doubles(order), desk_of(m->columns, order));
-    fenp_panel_take(order, m->desk, 1.0, m->gram, order);
-    fenp_mirror_upper(0, order, m->gram, order);
-}
-
 void fenp_cross_close(fenp_cross *m)
 {
     const int64_t order = m->order, last = order - 1, size = order * order;
-    if (m->desk)
-        take_sums(m);
-    else
-        add_shares(m, m->gram, size, size);
+    for (int64_t share = 1; share < m->shares; share++)
+        for (int64_t i = 0; i < size; i++) m->gram[i] += m->gram[share * size + i];
     const double weight = m->gram[last * (order + 1)];
     for (int64_t j = 0; j < order; j++)
         for (int64_t i = j; i < order; i++) m->gram[i + j * order] /= weight;

@@ -19,8 +19,6 @@ typedef struct fenp_cross {
     double *gram;                  /* order x order, lower triangle; one for each share  */
     double *shift;                 /* targets: near the mean, so that nothing cancels    */
     double *tile;                  /* tile_rows x order, column-major; for each share    */
-    double *desk;                  /* sums and panels (base/panel.h), for each share, beside one
-                                      gram; NULL: dsyrk is faster                        */
 } fenp_cross;
 
 int64_t fenp_cross_bytes(int64_t columns, int64_t targets);       /* with the threads in force */

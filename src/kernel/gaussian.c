@@ -4,14 +4,13 @@
  * Accuracy: 1 ulp beyond the rounding of gamma r^2 (relative error about gamma r^2 eps).
  */
 #include <math.h>
-#include "base/vecmath.h"
-#include "fenchel/extend.h"
+#include "simd/simd.h"
 
 static double value(double r2, const fen_kernel_par *par) { return exp(-par->gamma * r2); }
 
 static void map(double *r2, int64_t count, const fen_kernel_par *par)
 {
-    fenp_exp_scaled(r2, count, -par->gamma);
+    fenp_simd_get()->exp_scaled(r2, count, -par->gamma);
 }
 
 const fen_kernel fenp_kernel_gaussian = {

@@ -26,8 +26,8 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/error.h"
-#include "kernel/distance.h"
 #include "kernel/gram.h"
+#include "simd/simd.h"
 
 enum {
     TILE_ROWS = 128, /* even: rows go in twos */
@@ -149,14 +149,26 @@ static tile tile_open(const plan *p, int64_t row, int64_t col, int64_t row_end, 
     return t;
 }
 
+/* The rows of z as points into packed (z.cols x width doubles), one cache line of a row at a time. */
+static fenp_points pack_points(fen_view z, double *packed, int64_t width)
+{
+    enum { BLOCK = 8 };
+    for (int64_t from = 0; from < z.cols; from += BLOCK) {
+        const int64_t to = from + BLOCK < z.cols ? from + BLOCK : z.cols;
+        for (int64_t j = 0; j < z.rows; j++)
+            for (int64_t k = from; k < to; k++) packed[k * width + j] = z.at[j * z.stride + k];
+    }
+    return (fenp_points){ packed, z.cols, width, z.rows };
+}
+
 /* Rows r and r+1 of the tile (the last one twice, if it is alone) from the differences. */
 static void from_differences(tile *t, int64_t r, int64_t count, double *values)
 {
     const plan *p = t->p;
     const fen_view z = { row_of(p->z, t->col), t->cols, p->z.cols, p->z.stride };
-    if (!t->points.at) t->points = fenp_points_pack(z, t->packed, p->cols + PADDING);
+    if (!t->points.at) t->points = pack_points(z, t->packed, p->cols + PADDING);
     t->points.count = count;
-    fenp_distance_two(p->kernel->table->basis, row_of(p->x, t->row + r),
+    fenp_simd_get()->distance_two(p->kernel->table->basis, row_of(p->x, t->row + r),
                       row_of(p->x, t->row + min_of(r + 1, t->rows - 1)), t->points, values,
                       values + p->cols);
 }

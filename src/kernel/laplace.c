@@ -9,15 +9,14 @@
  * Accuracy: 1 ulp beyond the rounding of gamma r.
  */
 #include <math.h>
-#include "base/vecmath.h"
-#include "fenchel/extend.h"
+#include "simd/simd.h"
 
 static double value2(double r2, const fen_kernel_par *par) { return exp(-par->gamma * sqrt(r2)); }
 static double value1(double r, const fen_kernel_par *par) { return exp(-par->gamma * r); }
 
 static void map1(double *r, int64_t count, const fen_kernel_par *par)
 {
-    fenp_exp_scaled(r, count, -par->gamma);
+    fenp_simd_get()->exp_scaled(r, count, -par->gamma);
 }
 
 static void map2(double *r2, int64_t count, const fen_kernel_par *par)

@@ -10,8 +10,7 @@
  * Accuracy: a few ulp beyond the rounding of s.
  */
 #include <math.h>
-#include "base/vecmath.h"
-#include "fenchel/extend.h"
+#include "simd/simd.h"
 
 #define SQRT3 1.7320508075688772935
 #define SQRT5 2.2360679774997896964
@@ -36,7 +35,7 @@ static double value52(double r2, const fen_kernel_par *par)
 static void split(double *v, int64_t count, double scale, double *s)
 {
     for (int64_t i = 0; i < count; i++) v[i] = s[i] = at_most_s_max(scale * sqrt(v[i]));
-    fenp_exp_scaled(v, count, -1.0);
+    fenp_simd_get()->exp_scaled(v, count, -1.0);
 }
 
 static void map32(double *r2, int64_t count, const fen_kernel_par *par)

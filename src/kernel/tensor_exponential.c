@@ -4,14 +4,13 @@
  * Special cases: sums too large for a double give infinity, very negative ones 0.
  * Accuracy: 1 ulp beyond the rounding of gamma sum. */
 #include <math.h>
-#include "base/vecmath.h"
-#include "fenchel/extend.h"
+#include "simd/simd.h"
 
 static double value(double sum, const fen_kernel_par *par) { return exp(par->gamma * sum); }
 
 static void map(double *sum, int64_t count, const fen_kernel_par *par)
 {
-    fenp_exp_scaled(sum, count, par->gamma);
+    fenp_simd_get()->exp_scaled(sum, count, par->gamma);
 }
 
 static double series(int64_t m, const fen_kernel_par *par)

@@ -8,10 +8,6 @@
 /* row (m): that of a new variable against those in use, becomes L^-1 row; the answer is its
  * squared length, what of the new diagonal entry the others explain. m^2 flops. */
 double fenp_factor_row(const double *l, int64_t ld, int64_t m, double *row);
-/* The same of LANES rows side by side, in the time of three: x is m x LANES. shared, LANES x LANES:
- * their products. */
-enum { FENP_FACTOR_LANES = 8 };
-void   fenp_factor_lanes(const double *l, int64_t ld, int64_t m, double *x, double *shared);
 /* It as the last row, with this diagonal of the factor. */
 void   fenp_factor_append(double *l, int64_t ld, int64_t m, const double *row, double diagonal);
 /* Row r of m goes, by Givens rotations: 3 (m - r)^2 flops. */

@@ -21,8 +21,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/vecmath.h"
 #include "loss/traits.h"
+#include "simd/simd.h"
 
 enum { SOME = 256, STEPS = 30 };
 
@@ -109,7 +109,7 @@ static void tilt_pieces(const fenp_linear_state *s, int64_t from, int64_t to, co
 static void exponentials(const double *y, const double *t, int64_t count, double b, double *e)
 {
     for (int64_t i = 0; i < count; i++) e[i] = fabs(y[i] * (t[i] + b));
-    fenp_exp_scaled(e, count, -1.0);
+    fenp_simd_get()->exp_scaled(e, count, -1.0);
 }
 
 static void tilt_odds(const fenp_linear_state *s, int64_t from, int64_t to, const double *t,

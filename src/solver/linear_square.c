@@ -14,9 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/columns.h"
 #include "base/linalg.h"
 #include "base/threads.h"
+#include "simd/simd.h"
 #include "solver/group_qp.h"
 #include "solver/pivot.h"
 
@@ -93,7 +93,7 @@ static void multiply(fenp_pool *p, int64_t k)
         active += p->beta[i] != 0.0;
     }
     if (active < k / 3) {
-        fenp_add_columns(k, k, p->h, p->ld, p->beta, p->g);
+        fenp_simd_get()->add_columns(k, k, p->h, p->ld, p->beta, p->g);
     } else {
         cblas_dsymv(CblasColMajor, CblasLower, (int)k, 1.0, p->h, (int)p->ld, p->beta, 1, 1.0, p->g,
                     1);

@@ -24,14 +24,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/columns.h"
 #include "base/linalg.h"
+#include "simd/simd.h"
 #include "solver/factor.h"
 
 enum { LOOK_UP = 32 }; /* pivots between two looks at the clock */
 /* Variables that join together, each for a share of a pass over K: a quarter of F, or FEW. */
 enum { FEW = 8, AT_ONCE = 64 };
-enum { LANES = FENP_FACTOR_LANES, ENOUGH = 3 }; /* for those to pay */
+enum { LANES = FENP_SIDE, ENOUGH = 3 }; /* for those to pay */
 static const double SLIGHT = 1e-3;              /* of the tolerance */
 
 typedef struct guest {
@@ -155,7 +155,7 @@ static void join_some(face *f, const guest *list, int count)
     for (int64_t r = 0; r < m; r++)
         for (int j = 0; j < LANES; j++)
             x[r * LANES + j] = j < count ? f->k[list[j].who * f->ld + f->who[r]] : 0.0;
-    fenp_factor_lanes(f->l, n, m, x, shared[0]);
+    fenp_simd_get()->solve_lanes(f->l, n, m, x, shared[0]);
     for (int64_t r = 0; r < m; r++)
         memcpy(f->l + m + r * n, x + r * LANES, (size_t)count * sizeof *x);
     join_corner(f, list, count, shared);
@@ -254,7 +254,7 @@ static void follow_columns(face *f)
     const fenp_qp *q = f->q;
     for (int64_t i = 0; i < q->n; i++)
         if (f->moved[i] != 0.0) q->g[i] += q->d[i] * f->moved[i];
-    fenp_add_columns(q->n, q->n, f->k, f->ld, f->moved, q->g);
+    fenp_simd_get()->add_columns(q->n, q->n, f->k, f->ld, f->moved, q->g);
     for (int64_t r = 0; r < f->m; r++) f->h[r] = q->g[f->who[r]] + bend(f, r);
 }
 

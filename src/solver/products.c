@@ -30,7 +30,6 @@ typedef struct making {
     int64_t *row;   /* n: those of the parts, one after the other; NULL: as they stand */
     int shifted;    /* some c is not 0                                                */
     double most;    /* largest weight; 0: all are that                                */
-    double *unit;   /* labels: powers of two near 1 / their deviations                */
 } making;
 
 /* ---- rows ----------------------------------------------------------------------------- */
@@ -56,7 +55,7 @@ static const double *widened_rows(const void *of, int64_t from, int64_t count, d
         for (int64_t j = 0; j < p && a->shifted; j++) to[j] -= centre[j];
         to[p] = 1.0;
         for (int64_t t = 0; t < a->s->labels; t++)
-            to[p + 1 + t] = a->unit[t] * (a->q[t].y[i] - centre[p + 1 + t]);
+            to[p + 1 + t] = a->q[t].y[i] - centre[p + 1 + t];
         const double root = a->most > 0.0 ? sqrt(a->q->w[i] / a->most) : 1.0;
         for (int64_t j = 0; j < side && a->most > 0.0; j++) to[j] *= root;
     }
@@ -157,35 +156,6 @@ static int move_centre(const fenp_products *s)
     return any;
 }
 
-/* ---- labels ----------------------------------------------------------------------------- */
-
-/* Columns that are alike in size are multiplied faster (base/panel.h): labels, too, are about 1 on
- * the way, to the last bit what they would have been. */
-static void choose_units(const making *a)
-{
-    const int64_t n = a->q->x->n, p = a->s->p;
-    for (int64_t t = 0; t < a->s->labels; t++) {
-        double square = 0.0;
-        for (int64_t i = 0; i < n; i++) {
-            const double off = a->q[t].y[i] - a->s->centre[p + 1 + t];
-            square += off * off;
-        }
-        const double size = sqrt(square / (double)n);
-        a->unit[t] = isnormal(size) ? scalbn(1.0, -ilogb(size)) : 1.0;
-    }
-}
-
-static void undo_units(const making *a)
-{
-    const int64_t side = a->s->side, first = a->s->p + 1;
-    for (int64_t k = 0; k < a->s->parts; k++)
-        for (int64_t j = first; j < side; j++) {
-            double *column = a->s->part + (k * side + j) * side;
-            for (int64_t i = 0; i <= j; i++)
-                column[i] /= a->unit[j - first] * (i < first ? 1.0 : a->unit[i - first]);
-        }
-}
-
 /* ---- parts ------------------------------------------------------------------------------ */
 
 /* The rows of every part, ascending. */
@@ -216,11 +186,9 @@ static fen_status multiply(making *a, fen_error *err)
                              .c = a->s->part,
                              .ldc = side };
     a->shifted = is_shifted(a->s);
-    choose_units(a);
     const int failed =
         a->s->parts > 1 ? fenp_syrk_parts(&gram, a->s->parts, a->start) : fenp_syrk_run(&gram);
     if (failed) return say_bad_row(a->q->x, err);
-    undo_units(a);
     return FEN_OK;
 }
 
@@ -267,12 +235,11 @@ fen_status fenp_products_make(const fenp_linear *q, int64_t problems, const int6
         take(q->x->products, out);
         return FEN_OK;
     }
-    a.unit = fenp_new(problems, sizeof *a.unit);
-    fen_status status = a.unit ? deal(&a, order, err) : fenp_no_memory(err, 0, "the labels");
+    fen_status status = deal(&a, order, err);
     if (status == FEN_OK) status = find_centre(q, out, err);
     if (status == FEN_OK) status = multiply(&a, err);
     if (status == FEN_OK && q->bias && move_centre(out)) status = multiply(&a, err);
-    free(a.start), free(a.row), free(a.unit);
+    free(a.start), free(a.row);
     if (status != FEN_OK) fenp_products_free(out);
     return status;
 }

@@ -14,151 +14,22 @@
  *   which therefore comes in blocks of columns so few that what is read of a'a and written of the
  *   sums stays in the first-level cache, while the tensor is read from end to end. Slices have
  *   sums of their own, which are added in order: the same bits for any number of threads. The
- *   loops are plain C, compiled for three instruction sets as in kernel/distance.c.
+ *   loops are those of simd/tensor.c.
  * Special cases: prefixes with two factors 0 (of B: three) add nothing and are not read.
  * Accuracy: that of sums of so many terms.
  * Cost: 4 flops for each entry, of B 6: as fast as the cache or the memory delivers them once. */
 #include <omp.h>
 #include <string.h>
+#include "simd/simd.h"
 #include "tensor/packed.h"
 #include "tensor/pivots.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 enum {
+    LANES = 4, /* columns that simd/tensor.c takes at once */
     SLICES = 16,
     FEW = 1 << 14,  /* entries that one thread reads sooner than two */
     BLOCK = 1 << 10 /* entries of S: twice as many are half of a cache of 32 KB */
 };
-
-/* ---- loops ------------------------------------------------------------------------------- */
-
-enum { LANES = 4 };
-typedef double vector __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
-#define LOAD(at) (*(const vector *)(at))
-#define STORE(at, value) (*(vector *)(at) = (value))
-#define SUM(v) (((v)[0] + (v)[1]) + ((v)[2] + (v)[3]))
-
-INLINE const double *one_column(const double *s, int64_t rows, const double *a, double *restrict y)
-{
-    const double first = a[0];
-    double sum = s[0] * first;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 1; i < rows; i++) {
-        sum += s[i] * a[i];
-        y[i] += s[i] * first;
-    }
-    y[0] += sum;
-    return s + rows;
-}
-
-/* rows is a multiple of 4: no vector is cut. */
-INLINE const double *four_columns(const double *s0, int64_t rows, const double *a, double *y)
-{
-    const double *s1 = s0 + rows - 1, *s2 = s1 + rows - 2, *s3 = s2 + rows - 3;
-    const double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
-    vector y0 = { 0.0 }, y1 = { 0.0 }, y2 = { 0.0 }, y3 = { 0.0 };
-    for (int64_t i = LANES; i < rows; i += LANES) {
-        const vector v0 = LOAD(s0 + i), v1 = LOAD(s1 + i), v2 = LOAD(s2 + i), v3 = LOAD(s3 + i);
-        const vector at = LOAD(a + i);
-        y0 += v0 * at;
-        y1 += v1 * at;
-        y2 += v2 * at;
-        y3 += v3 * at;
-        STORE(y + i, LOAD(y + i) + ((v0 * a0 + v1 * a1) + (v2 * a2 + v3 * a3)));
-    }
-    y[0] += SUM(y0) + ((s0[0] * a0 + s0[1] * a1) + (s0[2] * a2 + s0[3] * a3));
-    y[1] += SUM(y1) + ((s0[1] * a0 + s1[1] * a1) + (s1[2] * a2 + s1[3] * a3));
-    y[2] += SUM(y2) + ((s0[2] * a0 + s1[2] * a1) + (s2[2] * a2 + s2[3] * a3));
-    y[3] += SUM(y3) + ((s0[3] * a0 + s1[3] * a1) + (s2[3] * a2 + s3[3] * a3));
-    return s3 + rows;
-}
-
-/* y = S a, of S the first columns: a packed lower triangle, or one without its last columns, a
- * multiple of 4 */
-INLINE void times(const double *s, int64_t rows, int64_t columns, const double *a, double *y)
-{
-    int64_t c = 0;
-    for (int64_t i = 0; i < rows; i++) y[i] = 0.0;
-    for (; c < rows % LANES; c++) s = one_column(s, rows - c, a + c, y + c);
-    for (; c < columns; c += LANES) s = four_columns(s, rows - c, a + c, y + c);
-}
-
-/* out += factor v, and v'a; four sums, as an addition takes as long as four others wait. Stores
- * come first: compilers would read v twice. */
-INLINE double both(const double *v, int64_t count, const double *a, double factor, double *out)
-{
-    vector s0 = { 0.0 }, s1 = { 0.0 }, s2 = { 0.0 }, s3 = { 0.0 };
-    int64_t i = 0;
-    for (; i + 4 * LANES <= count; i += 4 * LANES) {
-        const vector v0 = LOAD(v + i), v1 = LOAD(v + i + LANES);
-        const vector v2 = LOAD(v + i + 2 * LANES), v3 = LOAD(v + i + 3 * LANES);
-        STORE(out + i, LOAD(out + i) + factor * v0);
-        STORE(out + i + LANES, LOAD(out + i + LANES) + factor * v1);
-        STORE(out + i + 2 * LANES, LOAD(out + i + 2 * LANES) + factor * v2);
-        STORE(out + i + 3 * LANES, LOAD(out + i + 3 * LANES) + factor * v3);
-        s0 += v0 * LOAD(a + i);
-        s1 += v1 * LOAD(a + i + LANES);
-        s2 += v2 * LOAD(a + i + 2 * LANES);
-        s3 += v3 * LOAD(a + i + 3 * LANES);
-    }
-    for (; i + LANES <= count; i += LANES) {
-        const vector v0 = LOAD(v + i);
-        STORE(out + i, LOAD(out + i) + factor * v0);
-        s0 += v0 * LOAD(a + i);
-    }
-    s0 = (s0 + s1) + (s2 + s3);
-    double sum = SUM(s0);
-    for (; i < count; i++) {
-        sum += v[i] * a[i];
-        out[i] += factor * v[i];
-    }
-    return sum;
-}
-
-INLINE void add(const double *v, int64_t count, double factor, double *restrict out)
-{
-#pragma omp simd
-    for (int64_t i = 0; i < count; i++) out[i] += factor * v[i];
-}
-
-typedef struct loops {
-    void (*times)(const double *s, int64_t rows, int64_t columns, const double *a, double *y);
-    double (*both)(const double *v, int64_t count, const double *a, double factor, double *out);
-    void (*add)(const double *v, int64_t count, double factor, double *out);
-} loops;
-
-#define VERSION(name, target)                                                                 \
-    target static void times_##name(const double *s, int64_t rows, int64_t columns,           \
-                                    const double *a, double *y)                               \
-    {                                                                                         \
-        times(s, rows, columns, a, y);                                                        \
-    }                                                                                         \
-    target static double both_##name(const double *v, int64_t count, const double *a,         \
-                                     double factor, double *out)                              \
-    {                                                                                         \
-        return both(v, count, a, factor, out);                                                \
-    }                                                                                         \
-    target static void add_##name(const double *v, int64_t count, double factor, double *out) \
-    {                                                                                         \
-        add(v, count, factor, out);                                                           \
-    }                                                                                         \
-    static const loops loops_##name = { times_##name, both_##name, add_##name };
-
-VERSION(plain, )
-#if defined(__x86_64__)
-VERSION(avx2, __attribute__((target("avx2,fma"))))
-VERSION(avx512, __attribute__((target("avx512f,fma"))))
-static const loops *best_loops(void)
-{
-    const int fma = __builtin_cpu_supports("fma");
-    if (fma && __builtin_cpu_supports("avx512f")) return &loops_avx512;
-    if (fma && __builtin_cpu_supports("avx2")) return &loops_avx2;
-    return &loops_plain;
-}
-#else
-static const loops *best_loops(void) { return &loops_plain; }
-#endif
 
 /* ---- the order of entries ---------------------------------------------------------------- */
 
@@ -238,7 +109,7 @@ void fenp_tensor_cut(fenp_tensor *t)
 /* The work of one slice: where it stands, and its sums. */
 typedef struct walk {
     const fenp_tensor *t;
-    const loops *loop;
+    const fenp_simd *simd;
     const double *a;
     fenp_tensor_place place;
     double *before;          /* q: products of a over the slots before, after, */
@@ -247,10 +118,10 @@ typedef struct walk {
     double *square;          /* packed triangle                                */
 } walk;
 
-static walk walk_at(const fenp_tensor *t, const loops *loop, const double *a, int64_t slice)
+static walk walk_at(const fenp_tensor *t, const fenp_simd *simd, const double *a, int64_t slice)
 {
     double *work = t->work + slice * t->work_size;
-    walk w = { .t = t, .loop = loop, .a = a };
+    walk w = { .t = t, .simd = simd, .a = a };
     w.before = work + t->q;
     w.after = w.before + t->q;
     w.without = w.after + t->q;
@@ -299,7 +170,7 @@ static const double *scores_run(walk *w, const double *at, const double *end)
         const int64_t from = start(n, j > w->place.from ? j : w->place.from), count = stop - from;
         const double a = w->a[j];
         if (zeros + (a == 0.0) < 2) {
-            const double s = w->loop->both(at, count, t->pairs + from, head * a, w->square + from);
+            const double s = w->simd->add_and_dot(at, count, t->pairs + from, head * a, w->square + from);
             w->sums[j] += head * s;
             sum += a * s;
         }
@@ -319,7 +190,7 @@ static void scores_slice(walk *w, int64_t slice)
     memset(w->square, 0, (size_t)triangle(t->n) * sizeof *w->square);
     w->place = fenp_tensor_begin(t, slice);
     while (at < end) at = scores_run(w, at, end);
-    w->loop->times(w->square, t->n, t->n, w->a, w->y);
+    w->simd->triangle_times(w->square, t->n, t->n, w->a, w->y);
 }
 
 /* What a'Sa is the product of S with, as S is packed. */
@@ -334,22 +205,22 @@ static void set_pairs(const fenp_tensor *t, const double *a)
 
 void fenp_tensor_scores(const fenp_tensor *t, const double *a, double *om)
 {
-    const loops *loop = best_loops();
+    const fenp_simd *simd = fenp_simd_get();
     if (t->q == 2) {
-        loop->times(t->entry, t->n, t->n, a, om);
+        simd->triangle_times(t->entry, t->n, t->n, a, om);
         return;
     }
     set_pairs(t, a);
 #pragma omp parallel for schedule(dynamic) if (t->slices > 1)
     for (int64_t k = 0; k < t->slices; k++) {
-        walk w = walk_at(t, loop, a, k);
+        walk w = walk_at(t, simd, a, k);
         scores_slice(&w, k);
     }
     memset(om, 0, (size_t)t->n * sizeof *om);
     for (int64_t k = 0; k < t->slices; k++) {
-        const walk w = walk_at(t, loop, a, k);
-        loop->add(w.sums, t->n, 0.5 * (double)(t->q - 1), om);
-        loop->add(w.y, t->n, (double)(t->q - 1), om);
+        const walk w = walk_at(t, simd, a, k);
+        simd->add_scaled(w.sums, t->n, 0.5 * (double)(t->q - 1), om);
+        simd->add_scaled(w.y, t->n, (double)(t->q - 1), om);
     }
 }
 
@@ -377,12 +248,12 @@ static void curvature_prefix(const walk *w, const double *at, int64_t count)
     const int64_t h = w->t->q - 2, k = fenp_tensor_column(w->t, &w->place), rows = w->t->n - k;
     const double whole = products(w, h), *a = w->a + k;
     double sum = 0.0;
-    w->loop->times(at, rows, w->place.to - k, a, w->y);
+    w->simd->triangle_times(at, rows, w->place.to - k, a, w->y);
     for (int64_t i = 0; i < rows; i++) sum += a[i] * w->y[i];
-    w->loop->add(at, count, whole, column(w, k) + k);
+    w->simd->add_scaled(at, count, whole, column(w, k) + k);
     for (int64_t t = 0; t < h; t++) {
         double *to = column(w, w->place.member[t]) + k;
-        w->loop->add(w->y, rows, w->without[t], to);
+        w->simd->add_scaled(w->y, rows, w->without[t], to);
         if (w->place.member[t] == k) to[0] += w->without[t] * w->y[0];
     }
     add_pairs(w, h, 0.5 * sum);
@@ -404,15 +275,15 @@ static void curvature_slice(walk *w, int64_t slice)
 
 void fenp_tensor_curvature(const fenp_tensor *t, const double *a, double *b)
 {
-    const loops *loop = best_loops();
+    const fenp_simd *simd = fenp_simd_get();
     const int64_t n = t->n, size = triangle(n);
     const double *sum = t->q > 2 ? t->square : t->entry;
 #pragma omp parallel for schedule(dynamic) if (t->slices > 1)
     for (int64_t k = 0; k < (t->q > 2 ? t->slices : 0); k++) {
-        walk w = walk_at(t, loop, a, k);
+        walk w = walk_at(t, simd, a, k);
         curvature_slice(&w, k);
     }
-    for (int64_t k = 1; k < t->slices; k++) loop->add(t->square + k * size, size, 1.0, t->square);
+    for (int64_t k = 1; k < t->slices; k++) simd->add_scaled(t->square + k * size, size, 1.0, t->square);
     for (int64_t j = 0; j < n; j++)
         memcpy(b + j * n + j, sum + start(n, j), (size_t)(n - j) * sizeof *b);
 }

@@ -10,6 +10,7 @@ import tempfile
 
 LAYERS = [
     ["include/fenchel"],
+    ["src/simd"],                # hot loops, compiled for several instruction sets
     ["src/base"],
     ["src/kernel", "src/data", "src/loss", "src/penalty"],
     ["src/tensor"],

@@ -8,9 +8,10 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "simd/simd.h"
 #include "solver/factor.h"
 
-enum { MOST = 45, LD = MOST + 3, LANES = FENP_FACTOR_LANES };
+enum { MOST = 45, LD = MOST + 3, LANES = FENP_SIDE };
 
 /* K = A A' + 1 of random A, whatever rows are in use. */
 static double entry(int64_t i, int64_t j)
@@ -66,7 +67,7 @@ static void test_lanes_are_rows(void **state)
     for (int64_t m = 0; m < MOST; m++) {
         for (int64_t r = 0; r < m; r++)
             for (int64_t j = 0; j < LANES; j++) x[r * LANES + j] = entry(r, 100 + j);
-        fenp_factor_lanes(l, LD, m, x, shared);
+        fenp_simd_get()->solve_lanes(l, LD, m, x, shared);
         for (int64_t j = 0; j < LANES; j++) {
             double row[LD];
             for (int64_t r = 0; r < m; r++) row[r] = entry(r, 100 + j);

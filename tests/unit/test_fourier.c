@@ -13,7 +13,7 @@
 #include "base/linalg.h"
 #include "base/random.h"
 #include "base/registry.h"
-#include "base/vecmath.h"
+#include "simd/simd.h"
 #include "feature/moments.h"
 
 /* ---- sine and cosine ------------------------------------------------------------------ */
@@ -22,7 +22,7 @@ static void check_sincos(const double *x, int64_t count)
 {
     double sine[40], cosine[40];
     memcpy(sine, x, (size_t)count * sizeof(double));
-    fenp_sincos_scaled(sine, cosine, count, 0.5);
+    fenp_simd_get()->sincos_scaled(sine, cosine, count, 0.5);
     for (int64_t i = 0; i < count; i++) { /* 2e-16 of the amplitude, and rounding by it */
         assert_true(fabsl(2.0L * sine[i] - sinl((long double)x[i])) <= 2.3e-16L);
         assert_true(fabsl(2.0L * cosine[i] - cosl((long double)x[i])) <= 2.3e-16L);
@@ -50,7 +50,7 @@ static void test_sincos_of_nothing_finite_is_nan(void **state)
 {
     (void)state;
     double v[] = { INFINITY, 1.0, NAN }, cosine[3];
-    fenp_sincos_scaled(v, cosine, 3, 1.0);
+    fenp_simd_get()->sincos_scaled(v, cosine, 3, 1.0);
     assert_true(isnan(v[0]) && isnan(cosine[0]) && isnan(v[2]) && isnan(cosine[2]));
     assert_true(fabs(v[1] - sin(1.0)) < 3e-16);
 }

@@ -9,15 +9,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/panel.h"
 #include "base/syrk.h"
 #include "base/threads.h"
 
 enum { PAD = 3 }; /* of rows or columns, and of C */
 static const double UNTOUCHED = -77.0;
 
-/* Sizes around those that are shared out, enough rows and one too few, and around those of panels:
- * of 256 rows, and 72 columns or more, 8 to a panel and 3 panels to a block; odd numbers of rows. */
+/* Sizes around those that are shared out, enough rows and one too few; around the 256 rows that are
+ * made at a time; odd numbers of rows. */
 static const int SIZES[][2] = { { 1, 1 },     { 300, 3 }, { 5, 40 },   { 1023, 64 }, { 1024, 64 },
                                 { 4001, 33 }, { 1, 72 },  { 256, 73 }, { 257, 95 },  { 700, 96 },
                                 { 1600, 97 }, { 2, 80 },  { 255, 81 }, { 513, 89 } };
@@ -128,7 +127,7 @@ static void products_are_sums_over_rows(void **state)
 static void threads_change_no_bit(void **state)
 {
     (void)state;
-    for (int64_t p = 40; p <= 96; p += 56) { /* by dsyrk, and by panels */
+    for (int64_t p = 40; p <= 96; p += 56) {
         double *of[2];
         for (int t = 0; t < 2; t++) {
             const fenp_threads before = fenp_threads_enter(t == 0 ? 1 : 3);
@@ -192,31 +191,6 @@ static void constant_columns_leave_no_variance(void **state)
     }
 }
 
-/* The same rows by columns: the same panels, to the last bit. */
-static void columns_fill_panels_as_rows_do(void **state)
-{
-    static const int WIDTHS[] = { 72, 75, 80, 97 }, ROWS[] = { 1, 2, 7, 8, 33, 40, 255, 256 };
-    enum { MOST = 97, ALIGNMENT = FENP_PANEL_ALIGNMENT };
-    static double x[FENP_PANEL_ROWS * MOST], turned[MOST * FENP_PANEL_ROWS];
-    (void)state;
-    if (!fenp_panel_pays(MOST)) skip();
-    for (size_t w = 0; w < sizeof WIDTHS / sizeof *WIDTHS; w++)
-        for (size_t r = 0; r < sizeof ROWS / sizeof *ROWS; r++) {
-            const int64_t p = WIDTHS[w], n = ROWS[r], bytes = 8 * fenp_panel_doubles(p);
-            const size_t room = (size_t)((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-            double *a = aligned_alloc(ALIGNMENT, room), *b = aligned_alloc(ALIGNMENT, room);
-            memset(a, 0, room), memset(b, 0, room);
-            for (int64_t i = 0; i < n; i++)
-                for (int64_t j = 0; j < p; j++)
-                    x[i * MOST + j] = turned[j * FENP_PANEL_ROWS + i] = cell(i, j);
-            for (int64_t i = 0; i < n; i += 6)
-                fenp_panel_put(p, x + i * MOST, MOST, i, n - i < 6 ? n - i : 6, a);
-            fenp_panel_put_columns(p, turned, FENP_PANEL_ROWS, n, b);
-            assert_memory_equal(a, b, (size_t)bytes);
-            free(a), free(b);
-        }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,7 +198,6 @@ int main(void)
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(sizes_of_columns_cost_no_digits),
         cmocka_unit_test(constant_columns_leave_no_variance),
-        cmocka_unit_test(columns_fill_panels_as_rows_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
