@@ -21,9 +21,9 @@
 #include "base/threads.h"
 
 enum { PER_COLUMN = 4, PARTS_MIN = 4, PARTS_MAX = 64 }; /* rows of a part: 4 p and more */
-enum { SOME = 256 };           /* rows at a time, where they are made */
-enum { MANY_COLUMNS = 1024 };  /* that dsyrk itself is good for  */
-enum { ENOUGH = 1 << 22 };     /* products that are worth threads */
+enum { SOME = 256 };                                    /* rows at a time, where they are made */
+enum { MANY_COLUMNS = 1024 };                           /* that dsyrk itself is good for  */
+enum { ENOUGH = 1 << 22 };                              /* products that are worth threads */
 
 /* A power of two, which 2, 4 or 8 threads share evenly. */
 static int64_t parts_of(int64_t n, int64_t p)

@@ -129,8 +129,8 @@ static double sparse_dot(const fenp_design *x, int64_t j, const double *u)
 }
 
 /* Coefficients which[0] .. which[count - 1], at most AT_ONCE; those of one copy together. */
-static void dense_listed(const fenp_simd *simd, const fenp_design *x, const double *u, const int64_t *which, int count,
-                         double *out)
+static void dense_listed(const fenp_simd *simd, const fenp_design *x, const double *u,
+                         const int64_t *which, int count, double *out)
 {
     const double *column[AT_ONCE];
     const int64_t copy = which[0] / x->p;
@@ -147,7 +147,8 @@ static void dense_listed(const fenp_simd *simd, const fenp_design *x, const doub
 }
 
 /* Columns j .. j + count - 1 in all copies, while they are in the cache. */
-static void dense_run(const fenp_simd *simd, const fenp_design *x, const double *u, int64_t j, int count, double *out)
+static void dense_run(const fenp_simd *simd, const fenp_design *x, const double *u, int64_t j,
+                      int count, double *out)
 {
     const double *column[AT_ONCE];
     for (int k = 0; k < count; k++) column[k] = x->dense + (j + k) * x->n;

@@ -106,7 +106,7 @@ static int put_dense_row(const program *p, const double *cells, double *x)
     for (int64_t k = 0; k < p->count;) {
         const rule *r = &p->rules[k];
         if (r->stretch && p->simd->standardise(cells + r->column, p->center + k, p->scale + k,
-                                           r->stretch, x + r->feature)) {
+                                               r->stretch, x + r->feature)) {
             k += r->stretch;
             continue;
         }

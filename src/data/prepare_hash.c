@@ -51,7 +51,10 @@ typedef struct recipe {
 } recipe;
 
 /* ---- cells ----------------------------------------------------------------------------- */
-static uint64_t add_bits(const item *it, uint64_t bits) { return fenp_hash_bits(bits, it->key) - it->zero; }
+static uint64_t add_bits(const item *it, uint64_t bits)
+{
+    return fenp_hash_bits(bits, it->key) - it->zero;
+}
 
 static uint64_t add_number(const item *it, double value)
 {

@@ -15,7 +15,7 @@
  *   of a tile of equal cells are 0.
  * Accuracy: a mean has an error of some eps of the deviation, not of the mean; squares
  *   some eps relative. The number of threads does not matter.
- * Cost: one pass over memory, FIXME
+ * Cost: one pass over memory; three with gaps everywhere.
  */
 #include <math.h>
 #include <omp.h>

@@ -24,10 +24,13 @@
 #include "simd/simd.h"
 
 enum { SOME = 64, AHEAD = 8, LINE = 64 / sizeof(double) };
-enum { MOST_SIDE = 1024, SHARE = 8 }; /* beyond which dsyrk itself is as good; of the memory limit */
-static const double FAR = 10.0;       /* deviations, of a mean from c                           */
-static const double FLAT = 1e-6;      /* of the mean, a deviation                               */
-static const double LARGEST = 1e100;  /* cells; and their inverses                              */
+enum {
+    MOST_SIDE = 1024,
+    SHARE = 8
+};                                   /* beyond which dsyrk itself is as good; of the memory limit */
+static const double FAR = 10.0;      /* deviations, of a mean from c                           */
+static const double FLAT = 1e-6;     /* of the mean, a deviation                               */
+static const double LARGEST = 1e100; /* cells; and their inverses                              */
 
 typedef struct pass {
     const fenp_simd *simd;
@@ -93,7 +96,8 @@ static const double *scaled_rows(const void *of, int64_t from, int64_t count, do
             for (int64_t j = 0; j < cols; j += LINE)
                 __builtin_prefetch(cells + AHEAD * cols + j, 0, 2);
         if (!s->simd->standardise(cells, s->at, s->by, t, to) ||
-            !s->simd->standardise(cells + t + 1, s->at + t + 1, s->by + t + 1, cols - 1 - t, to + t))
+            !s->simd->standardise(cells + t + 1, s->at + t + 1, s->by + t + 1, cols - 1 - t,
+                                  to + t))
             return NULL;
         to[cols - 1] = 1.0;
         to[cols] = (cells[t] - s->at[t]) / s->by[t];

@@ -18,8 +18,8 @@
 #include "base/linalg.h"
 
 enum {
-    LARGE = 1000,    /* columns: from there on one G of 8 MB is enough                    */
-    SHARES_MAX = 16, /* each has its own below that                                       */
+    LARGE = 1000,      /* columns: from there on one G of 8 MB is enough                    */
+    SHARES_MAX = 16,   /* each has its own below that                                       */
     SMALL_TILE = 256,  /* rows: with 300 columns half a second-level cache                */
     LARGE_TILE = 2048, /* rows: work for all threads                                        */
 };

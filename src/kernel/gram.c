@@ -169,8 +169,8 @@ static void from_differences(tile *t, int64_t r, int64_t count, double *values)
     if (!t->points.at) t->points = pack_points(z, t->packed, p->cols + PADDING);
     t->points.count = count;
     fenp_simd_get()->distance_two(p->kernel->table->basis, row_of(p->x, t->row + r),
-                      row_of(p->x, t->row + min_of(r + 1, t->rows - 1)), t->points, values,
-                      values + p->cols);
+                                  row_of(p->x, t->row + min_of(r + 1, t->rows - 1)), t->points,
+                                  values, values + p->cols);
 }
 
 /* Products to squared distances; whether one of them lost too many digits (or is NaN). */

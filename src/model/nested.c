@@ -17,7 +17,8 @@
 enum { LANES = FENP_NESTED_LANES };
 
 static void add_degrees(const fenp_kernel *kernel, const double *x, int64_t p,
-                        const int64_t *degree, int64_t count, const double *v, double *out, int64_t stride)
+                        const int64_t *degree, int64_t count, const double *v, double *out,
+                        int64_t stride)
 {
     const fenp_simd *simd = fenp_simd_get();
     double sum[LANES];

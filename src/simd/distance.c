@@ -24,9 +24,8 @@ INLINE double add_term(fen_basis basis, double difference, double sum)
 
 /* Features from .. from + features - 1; fresh: of nothing yet. All arguments up to features
  * (at most AT_ONCE) are constants after inlining. */
-INLINE void pass(fen_basis basis, int fresh, int features, int64_t from,
-                 const double *x0, const double *x1, fenp_points z, double *restrict to0,
-                 double *restrict to1)
+INLINE void pass(fen_basis basis, int fresh, int features, int64_t from, const double *x0,
+                 const double *x1, fenp_points z, double *restrict to0, double *restrict to1)
 {
     const double *column = z.at + from * z.width;
     double a[AT_ONCE], b[AT_ONCE];
@@ -47,8 +46,8 @@ INLINE void pass(fen_basis basis, int fresh, int features, int64_t from,
 }
 
 /* The first pass takes what the passes of four leave over. */
-INLINE void passes(fen_basis basis, const double *x0, const double *x1, fenp_points z,
-                   double *to0, double *to1)
+INLINE void passes(fen_basis basis, const double *x0, const double *x1, fenp_points z, double *to0,
+                   double *to1)
 {
     const int64_t first = z.dim > 0 ? (z.dim - 1) % AT_ONCE + 1 : 0;
     switch (first) {
@@ -63,8 +62,8 @@ INLINE void passes(fen_basis basis, const double *x0, const double *x1, fenp_poi
 }
 
 KERNEL(distance_two);
-void AT_LEVEL(fenp_distance_two)(fen_basis basis, const double *x0, const double *x1,
-                                 fenp_points z, double *to0, double *to1)
+void AT_LEVEL(fenp_distance_two)(fen_basis basis, const double *x0, const double *x1, fenp_points z,
+                                 double *to0, double *to1)
 {
     if (basis == FEN_L1_DISTANCE)
         passes(FEN_L1_DISTANCE, x0, x1, z, to0, to1);

@@ -61,8 +61,7 @@ void AT_LEVEL(fenp_exp_scaled)(double *v, int64_t count, double a)
     int64_t i = 0;
     for (; i + SLEEF_LANES <= count; i += SLEEF_LANES)
         sleef_store(v + i, SLEEF_LANES, exponential(a * sleef_load(v + i, SLEEF_LANES)));
-    if (i < count)
-        sleef_store(v + i, count - i, exponential(a * sleef_load(v + i, count - i)));
+    if (i < count) sleef_store(v + i, count - i, exponential(a * sleef_load(v + i, count - i)));
 }
 #else
 void AT_LEVEL(fenp_exp_scaled)(double *v, int64_t count, double a)

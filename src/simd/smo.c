@@ -36,7 +36,10 @@ typedef struct best {
     lanes at;
 } best;
 
-#define BEST_NONE { SPREAD(-INFINITY), (lanes){ 0 } - 1 }
+#define BEST_NONE                           \
+    {                                       \
+        SPREAD(-INFINITY), (lanes){ 0 } - 1 \
+    }
 
 INLINE void best_see(best *b, const vector *value, int64_t at)
 {
@@ -68,8 +71,8 @@ typedef struct riser {
 } riser;
 
 /* g += s K_i - r K_j; the variables that rise most. sides: a constant. */
-INLINE void move(const fenp_smo_job *w, const float *ki, double s, const float *kj, double r, int sides,
-                 riser up[2])
+INLINE void move(const fenp_smo_job *w, const float *ki, double s, const float *kj, double r,
+                 int sides, riser up[2])
 {
     best top = BEST_NONE, below = BEST_NONE;
     const vector vs = SPREAD(s), vr = SPREAD(r), none = SPREAD(-INFINITY);

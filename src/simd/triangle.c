@@ -19,8 +19,7 @@ INLINE void invert(int64_t rows, const double *l, int64_t ld, double *inverse)
     for (int64_t c = 0; c < rows; c++) inverse[c] = 1.0 / l[c * (ld + 1)];
 }
 
-INLINE void solve_down(int64_t rows, const double *l, int64_t ld, const double *inverse,
-                            double *x)
+INLINE void solve_down(int64_t rows, const double *l, int64_t ld, const double *inverse, double *x)
 {
     for (int64_t c = 0; c < rows; c++) {
         x[c] *= inverse[c];
@@ -28,8 +27,7 @@ INLINE void solve_down(int64_t rows, const double *l, int64_t ld, const double *
     }
 }
 
-INLINE void solve_up(int64_t rows, const double *l, int64_t ld, const double *inverse,
-                          double *x)
+INLINE void solve_up(int64_t rows, const double *l, int64_t ld, const double *inverse, double *x)
 {
     for (int64_t c = rows - 1; c >= 0; c--) {
         x[c] *= inverse[c];
@@ -39,7 +37,7 @@ INLINE void solve_up(int64_t rows, const double *l, int64_t ld, const double *in
 
 /* x <- x - L v, L: count rows of WIDE columns. */
 INLINE void take_columns(int64_t count, const double *restrict l, int64_t ld,
-                              const double *restrict v, double *restrict x)
+                         const double *restrict v, double *restrict x)
 {
 #pragma omp simd
     for (int64_t i = 0; i < count; i++) {
@@ -50,8 +48,8 @@ INLINE void take_columns(int64_t count, const double *restrict l, int64_t ld,
 }
 
 /* v <- v - L'x */
-INLINE void take_rows(int64_t count, const double *restrict l, int64_t ld,
-                           const double *restrict x, double *restrict v)
+INLINE void take_rows(int64_t count, const double *restrict l, int64_t ld, const double *restrict x,
+                      double *restrict v)
 {
     double a = 0.0, b = 0.0, c = 0.0, d = 0.0, e = 0.0, f = 0.0, g = 0.0, h = 0.0;
 #pragma omp simd reduction(+ : a, b, c, d, e, f, g, h)

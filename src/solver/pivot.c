@@ -32,7 +32,7 @@ enum { LOOK_UP = 32 }; /* pivots between two looks at the clock */
 /* Variables that join together, each for a share of a pass over K: a quarter of F, or FEW. */
 enum { FEW = 8, AT_ONCE = 64 };
 enum { LANES = FENP_SIDE, ENOUGH = 3 }; /* for those to pay */
-static const double SLIGHT = 1e-3;              /* of the tolerance */
+static const double SLIGHT = 1e-3;      /* of the tolerance */
 
 typedef struct guest {
     double need; /* how much worse off than the optimum allows       */

@@ -54,8 +54,7 @@ static const double *widened_rows(const void *of, int64_t from, int64_t count, d
         if (!get_row(a->q->x, i, to)) return NULL;
         for (int64_t j = 0; j < p && a->shifted; j++) to[j] -= centre[j];
         to[p] = 1.0;
-        for (int64_t t = 0; t < a->s->labels; t++)
-            to[p + 1 + t] = a->q[t].y[i] - centre[p + 1 + t];
+        for (int64_t t = 0; t < a->s->labels; t++) to[p + 1 + t] = a->q[t].y[i] - centre[p + 1 + t];
         const double root = a->most > 0.0 ? sqrt(a->q->w[i] / a->most) : 1.0;
         for (int64_t j = 0; j < side && a->most > 0.0; j++) to[j] *= root;
     }

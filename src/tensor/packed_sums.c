@@ -170,7 +170,8 @@ static const double *scores_run(walk *w, const double *at, const double *end)
         const int64_t from = start(n, j > w->place.from ? j : w->place.from), count = stop - from;
         const double a = w->a[j];
         if (zeros + (a == 0.0) < 2) {
-            const double s = w->simd->add_and_dot(at, count, t->pairs + from, head * a, w->square + from);
+            const double s =
+                w->simd->add_and_dot(at, count, t->pairs + from, head * a, w->square + from);
             w->sums[j] += head * s;
             sum += a * s;
         }
@@ -283,7 +284,8 @@ void fenp_tensor_curvature(const fenp_tensor *t, const double *a, double *b)
         walk w = walk_at(t, simd, a, k);
         curvature_slice(&w, k);
     }
-    for (int64_t k = 1; k < t->slices; k++) simd->add_scaled(t->square + k * size, size, 1.0, t->square);
+    for (int64_t k = 1; k < t->slices; k++)
+        simd->add_scaled(t->square + k * size, size, 1.0, t->square);
     for (int64_t j = 0; j < n; j++)
         memcpy(b + j * n + j, sum + start(n, j), (size_t)(n - j) * sizeof *b);
 }
