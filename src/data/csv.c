@@ -241,9 +241,9 @@ static void make_text_like(fenp_csv_layout *layout, const fenp_prep *prep)
         fenp_column *column = &layout->column[j];
         const int64_t found = fenp_prep_find(prep, column->name, at + 1);
         if (found >= 0) at = found;
-        column->text |= found >= 0 ? prep->input[found].text
-                                   : prep->class_count > 0 &&
-                                         strcmp(column->name, prep->target[0]) == 0;
+        column->text |= found >= 0
+                            ? prep->input[found].text
+                            : prep->class_count > 0 && strcmp(column->name, prep->target[0]) == 0;
     }
 }
 
@@ -343,8 +343,12 @@ static void turn_over(reader *r)
 /* Takes the table where memory runs out. */
 static fen_status say_reading(const fenp_csv_layout *layout, fen_table *table, fen_error *err)
 {
-    const fen_reading reading = { layout->missing.text, layout->style.separator,
-                                  layout->style.decimal, layout->header, -1, NULL };
+    const fen_reading reading = { layout->missing.text,
+                                  layout->style.separator,
+                                  layout->style.decimal,
+                                  layout->header,
+                                  -1,
+                                  NULL };
     if (fenp_reading_copy(&reading, &table->reading) == 0) return FEN_OK;
     fen_table_free(table);
     return fenp_no_memory(err, 0, "the words for missing cells");

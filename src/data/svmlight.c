@@ -109,9 +109,9 @@ static int sniff(const char *head, int64_t bytes)
 /* ---- reading ----------------------------------------------------------------------- */
 typedef struct reader {
     fen_bytes *in;
-    int base;     /* first index: 0 or 1; -1: 0 if it occurs              */
-    int given;    /* by the options; else by the model                    */
-    char *text;   /* unread bytes are text[0] .. text[used-1]             */
+    int base;   /* first index: 0 or 1; -1: 0 if it occurs              */
+    int given;  /* by the options; else by the model                    */
+    char *text; /* unread bytes are text[0] .. text[used-1]             */
     int64_t used, size;
     int at_end;
     int64_t line;   /* of the next unread byte                              */

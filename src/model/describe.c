@@ -362,7 +362,8 @@ fen_status fen_model_json(const fen_model *model, char **json, fen_error *err)
     int failed = set_size(out, model) | set_objective(out, model) | set_certificate(out, model) |
                  fenp_selection_json(out, &model->selection, model->kernel.table->uses_gamma,
                                      !fenp_model_on_coefficients(model)) |
-                 set_origin(out, model) | set_reading(out, model) | set_classes(out, model) | set_support(out, model) |
+                 set_origin(out, model) | set_reading(out, model) | set_classes(out, model) |
+                 set_support(out, model) |
                  json_object_set_new(out, "outputs", list(model, model->targets, output_entry)) |
                  json_object_set_new(out, "targets", list(model, model->targets, target_name));
     if (!model->prep->precomputed) /* whose features are the training rows */

@@ -95,7 +95,7 @@ static void streamed_is_in_memory(void **state)
         const fen_options o = some_options(1e-4, powers[k]);
         fen_model *a = fitted(table, NULL, &o), *b = fitted(NULL, path, &o);
         assert_memory_equal(a->frequencies, b->frequencies, COLUMNS / 2 * P * sizeof(double));
-        assert_true(a->hash == b->hash && a->n == ROWS && !a->dual && !a->inputs);
+        assert_true(a->n == ROWS && !a->dual && !a->inputs);
         assert_int_equal(a->tangent_count > 0, powers[k] < 1.0);
         for (int64_t t = 0; t < 2; t++) {
             const double size = a->certificate[t].norm;
