@@ -44,7 +44,9 @@ static void put_heading(const fen_svm *model, const wishes *w, FILE *out)
 {
     if (!w->probability) return;
     const int64_t classes = fen_svm_classes(model);
-    if (classes == 0 && !w->quiet)
+    if (fen_svm_type_of(model) == FEN_SVM_ONE_CLASS)
+        fputs("labels normal outlier\n", out);
+    else if (classes == 0 && !w->quiet)
         printf("Prob. model for test data: target value = predicted value + z,\n"
                "z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma=%g\n",
                fen_svm_sigma(model));
@@ -70,7 +72,8 @@ static int predict_rows(const fen_svm *model, const fen_svm_data *data, const wi
                         svm_score *score)
 {
     fen_error err;
-    const int64_t n = fen_svm_data_rows(data), classes = fen_svm_classes(model);
+    const int one_class = fen_svm_type_of(model) == FEN_SVM_ONE_CLASS;
+    const int64_t n = fen_svm_data_rows(data), classes = one_class ? 2 : fen_svm_classes(model);
     const int with = w->probability && classes > 0;
     double *predicted = calloc((size_t)n + 1, sizeof *predicted);
     double *law = with ? calloc((size_t)(n * classes) + 1, sizeof *law) : NULL;

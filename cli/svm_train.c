@@ -38,6 +38,10 @@ static void tell(void *user, const fen_svm_news *n)
         fputs("WARNING: # folds > # data. Will use # folds = # data instead (i.e., leave-one-out "
               "cross validation)\n",
               stderr);
+    if (n->event == FEN_SVM_FEW_DECISIONS)
+        fputs("WARNING: number of positive or negative decision values <5; too few to do a "
+              "probability estimation.\n",
+              stderr);
     if (w->quiet) return;
     if (n->event == FEN_SVM_SOLVED) tell_solved(n);
     if (n->event == FEN_SVM_TOTAL) printf("Total nSV = %lld\n", (long long)n->support);

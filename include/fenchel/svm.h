@@ -36,7 +36,9 @@ typedef enum fen_svm_event {
     FEN_SVM_ONE_CLASS_ONLY,  /* the labels are all the same                            */
     FEN_SVM_NO_SUCH_CLASS,   /* a weight was given for label, which does not occur     */
     FEN_SVM_MANY_FOLDS,      /* more folds than rows: one row each                     */
-    FEN_SVM_NOISE            /* sigma of the Laplace distribution of the residuals     */
+    FEN_SVM_NOISE,           /* sigma of the Laplace distribution of the residuals     */
+    FEN_SVM_FEW_DECISIONS    /* one class: fewer than 5 decision values below 0, or not
+                                below: no probabilities                                */
 } fen_svm_event;
 typedef struct fen_svm_news {
     fen_svm_event event;
@@ -107,7 +109,8 @@ FEN_API double  fen_svm_sigma(const fen_svm *model);         /* regression; 0: n
 
 /* Rows [from, from + count) of data. decision: count x machines values f(x) - rho;
  * probability: count x classes, needs fen_svm_has_probability, and then predicted is the most
- * probable class. Either may be NULL. */
+ * probable class; of a model of one class count x 2, of being normal and of being an outlier.
+ * Either may be NULL. */
 FEN_API fen_status fen_svm_predict(const fen_svm *model, const fen_svm_data *data, int64_t from,
                                    int64_t count, double *predicted, double *decision,
                                    double *probability, fen_error *err);

@@ -25,8 +25,8 @@ typedef struct head {
     int type, kernel;
     fen_kernel_par par;
     int64_t classes, total;
-    double *rho, *label, *prob_a, *prob_b, *support;
-    int64_t rhos, labels, as, bs, supports;
+    double *rho, *label, *prob_a, *prob_b, *marks, *support;
+    int64_t rhos, labels, as, bs, mark_count, supports;
 } head;
 
 static int blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -110,6 +110,7 @@ static fen_status read_line(head *h, span name, span line, fen_error *err)
     if (is(name, "label")) return read_numbers(line, &h->label, &h->labels, err);
     if (is(name, "probA")) return read_numbers(line, &h->prob_a, &h->as, err);
     if (is(name, "probB")) return read_numbers(line, &h->prob_b, &h->bs, err);
+    if (is(name, "prob_density_marks")) return read_numbers(line, &h->marks, &h->mark_count, err);
     if (is(name, "nr_sv")) return read_numbers(line, &h->support, &h->supports, err);
     const int64_t length = name.end - name.at;
     return fenp_fail(err, FEN_BAD_DATA, "unknown text in model file: [%.*s]",
@@ -149,6 +150,8 @@ static fen_status check_head(const head *h, fen_error *err)
     if (h->rhos != machines) return wrong("a wrong number of rho", err);
     if ((h->prob_a && h->as != machines) || (h->prob_b && h->bs != machines))
         return wrong("a wrong number of probA or probB", err);
+    if (h->marks && h->mark_count != FENP_SVM_MARKS)
+        return wrong("a wrong number of prob_density_marks", err);
     if (!classes) return FEN_OK;
     if (h->labels != h->classes || h->supports != h->classes)
         return wrong("a wrong number of labels or of nr_sv", err);
@@ -178,6 +181,7 @@ static fen_status model_of_head(head *h, fen_svm **out, fen_error *err)
     take(&h->rho, &m->rho);
     take(&h->prob_a, &m->prob_a);
     take(&h->prob_b, &m->prob_b);
+    if (m->type == FEN_SVM_ONE_CLASS) take(&h->marks, &m->marks);
     if (!m->label) m->support[0] = h->total;
     for (int64_t i = 0; m->label && i < m->classes; i++) {
         m->label[i] = (int32_t)h->label[i];
@@ -247,7 +251,8 @@ fen_status fenp_svm_parse(fen_bytes *in, fen_svm **out, fen_error *err)
     if (status == FEN_OK) status = read_vectors(&lines, m, err);
     if (status == FEN_OK) status = fenp_svm_ready(m, err);
     fenp_lines_close(&lines);
-    free(h.rho), free(h.label), free(h.prob_a), free(h.prob_b), free(h.support);
+    free(h.rho), free(h.label), free(h.prob_a), free(h.prob_b), free(h.marks);
+    free(h.support);
     if (status == FEN_OK)
         *out = m;
     else

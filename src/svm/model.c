@@ -37,6 +37,7 @@ void fen_svm_free(fen_svm *m)
     free(m->rho);
     free(m->prob_a);
     free(m->prob_b);
+    free(m->marks);
     free(m->support);
     fenp_rows_free(&m->vectors);
     free(m->columns.index);
@@ -121,7 +122,10 @@ int64_t fen_svm_support(const fen_svm *m) { return m->vectors.n; }
 int64_t fen_svm_classes(const fen_svm *m) { return m->label ? m->classes : 0; }
 int32_t fen_svm_label(const fen_svm *m, int64_t of) { return m->label[of]; }
 int64_t fen_svm_machines(const fen_svm *m) { return m->machines; }
-int fen_svm_has_probability(const fen_svm *m) { return m->prob_a && (m->prob_b || !m->label); }
+int fen_svm_has_probability(const fen_svm *m)
+{
+    return m->type == FEN_SVM_ONE_CLASS ? m->marks != NULL : m->prob_a && (m->prob_b || !m->label);
+}
 double fen_svm_sigma(const fen_svm *m) { return !m->label && m->prob_a ? m->prob_a[0] : 0.0; }
 
 /* ---- saving ---------------------------------------------------------------------------- */
@@ -207,6 +211,7 @@ static void put_head(writer *w, const fen_svm *m)
     }
     if (m->prob_a) put_numbers(w, "probA", m->prob_a, m->machines);
     if (m->prob_b) put_numbers(w, "probB", m->prob_b, m->machines);
+    if (m->marks) put_numbers(w, "prob_density_marks", m->marks, FENP_SVM_MARKS);
     if (m->label) {
         put(w, "nr_sv");
         for (int64_t i = 0; i < m->classes; i++) put_int(w, " ", m->support[i]);

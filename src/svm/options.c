@@ -51,8 +51,6 @@ static fen_status check_numbers(const fen_svm_options *o, fen_error *err)
     if (o->type == FEN_SVM_EPSILON_SVR && !(o->epsilon >= 0.0)) return no("p < 0", err);
     if (o->probability != 0 && o->probability != 1)
         return no("probability != 0 and probability != 1", err);
-    if (o->probability && o->type == FEN_SVM_ONE_CLASS)
-        return no("one-class SVM probability output not supported yet", err);
     for (int32_t i = 0; i < o->weight_count; i++)
         if (o->type == FEN_SVM_C_SVC && !(o->weight[i].weight > 0.0)) return no("C <= 0", err);
     if (!isfinite(o->gamma + o->coef0 + o->cost + o->epsilon))

@@ -73,6 +73,7 @@ struct fen_svm {
     int32_t *label;            /* classes; NULL: not a classifier                       */
     double  *rho;              /* machines                                              */
     double  *prob_a, *prob_b;  /* machines, or NULL; regression: prob_a[0] = sigma      */
+    double  *marks;            /* one class: FENP_SVM_MARKS, see marks.c; NULL: none    */
     int64_t *support;          /* blocks: support vectors in each                       */
     double **coef;             /* blocks                                                */
     fenp_rows vectors;
@@ -91,6 +92,12 @@ static inline int fenp_svm_classifies(fen_svm_type type)
 { return type == FEN_SVM_C_SVC || type == FEN_SVM_NU_SVC; }
 static inline int64_t fenp_svm_coef_rows(const fen_svm *model)
 { return model->label && model->classes > 1 ? model->classes - 1 : 1; }
+
+/* ---- marks.c: one class, decision values -> how likely a row is to be normal ------------ */
+enum { FENP_SVM_MARKS = 10 };
+/* decision is sorted. 0: too few of them are negative, or not negative. */
+int    fenp_svm_marks_find(double *decision, int64_t n, double *marks);
+double fenp_svm_marks_value(const double *marks, double decision);
 
 /* ---- options.c ----------------------------------------------------------------------- */
 void   fenp_svm_tell(const fen_svm_options *o, fen_svm_news news);

@@ -99,10 +99,18 @@ static double answer(const fen_svm *m, const double *decision, double *votes)
     return m->label[most(votes, m->classes)];
 }
 
+static double answer_one_class(const fen_svm *m, double decision, double *out)
+{
+    out[0] = fenp_svm_marks_value(m->marks, decision);
+    out[1] = 1.0 - out[0];
+    return decision > 0.0 ? 1.0 : -1.0;
+}
+
 /* work: classes x (2 classes + 1) */
 static double probabilities(const fen_svm *m, const double *decision, double *work, double *out)
 {
     const int64_t k = m->classes;
+    if (m->type == FEN_SVM_ONE_CLASS) return answer_one_class(m, decision[0], out);
     for (int64_t i = 0, p = 0; i < k; i++)
         for (int64_t j = i + 1; j < k; j++, p++) {
             const double sigmoid[2] = { m->prob_a[p], m->prob_b[p] };
@@ -157,7 +165,7 @@ fen_status fen_svm_predict(const fen_svm *m, const fen_svm_data *data, int64_t f
     if (from < 0 || count < 0 || from + count > data->rows.n)
         return fenp_fail(err, FEN_BAD_CALL, "there are no rows %lld to %lld", (long long)from,
                          (long long)(from + count));
-    if (probability && (!m->label || !fen_svm_has_probability(m)))
+    if (probability && ((!m->label && !m->marks) || !fen_svm_has_probability(m)))
         return fenp_fail(err, FEN_BAD_CALL, "the model does not support probability estimates");
     room r = { 0 };
     const fenp_threads before = fenp_threads_enter(0);

@@ -66,14 +66,34 @@ static fen_status keep_single(training *t, const fenp_machine *m, fen_error *err
     return status;
 }
 
+/* Marks of the decision values of all rows; decision: room for them. Rows with a coefficient
+ * inside its bounds are on the edge: 0, whatever rounding makes of it. */
+static fen_status keep_marks(training *t, const fenp_machine *m, double *decision, fen_error *err)
+{
+    double *marks = fenp_new(FENP_SVM_MARKS, sizeof *marks);
+    if (!marks) return fenp_no_memory(err, FENP_SVM_MARKS * 8, "a model");
+    for (int64_t i = 0; i < m->sample->n; i++) {
+        const int edge = m->coef[i] > 0.0 && m->coef[i] < m->box[i];
+        decision[i] = edge ? 0.0 : fenp_machine_decision(m, i);
+    }
+    if (fenp_svm_marks_find(decision, m->sample->n, marks)) {
+        t->model->marks = marks;
+        return FEN_OK;
+    }
+    free(marks);
+    fenp_svm_tell(t->o, (fen_svm_news){ .event = FEN_SVM_FEW_DECISIONS, .type = t->o->type });
+    return FEN_OK;
+}
+
 static fen_status train_single(training *t, const fenp_task *task, fen_error *err)
 {
     const fen_svm_options *o = t->o;
     const int64_t n = t->data->rows.n;
+    const int one_class = o->type == FEN_SVM_ONE_CLASS;
     fenp_machine m = { 0 };
     t->model = fenp_svm_new(o->type, 2);
     fen_status status = keep_pars(t, err);
-    if (status == FEN_OK && o->probability) {
+    if (status == FEN_OK && o->probability && !one_class) {
         t->model->prob_a = fenp_new(1, sizeof *t->model->prob_a);
         status = t->model->prob_a ? fenp_svm_noise(t->data, o, t->host, t->model->prob_a, err)
                                   : fenp_no_memory(err, 8, "a model");
@@ -83,12 +103,13 @@ static fen_status train_single(training *t, const fenp_task *task, fen_error *er
     if (status == FEN_OK && (!rows || !y)) status = fenp_no_memory(err, 16 * n, "rows");
     for (int64_t i = 0; i < n && status == FEN_OK; i++) rows[i] = i, y[i] = 1.0;
     if (status == FEN_OK)
-        status = fenp_machine_open(t->data, &t->columns, rows, n,
-                                   o->type == FEN_SVM_ONE_CLASS ? y : NULL, o, &m, task, err);
+        status = fenp_machine_open(t->data, &t->columns, rows, n, one_class ? y : NULL, o, &m, task,
+                                   err);
     for (int64_t i = 0; i < n && status == FEN_OK; i++)
         if (o->type == FEN_SVM_EPSILON_SVR) m.box[i] = o->cost;
     if (status == FEN_OK) status = fenp_machine_solve(&m, task, err);
     if (status == FEN_OK) status = keep_single(t, &m, err);
+    if (status == FEN_OK && o->probability && one_class) status = keep_marks(t, &m, y, err);
     fenp_machine_close(&m);
     free(rows), free(y);
     return status;

@@ -27,7 +27,8 @@ static void predict_some(const fen_svm *model)
     fen_svm_data *rows = NULL;
     fen_error err;
     if (fen_svm_data_copy((fen_view){ x[0], 2, 3, 3 }, y, &rows, &err) != FEN_OK) return;
-    const int64_t classes = fen_svm_classes(model);
+    const int one_class = fen_svm_type_of(model) == FEN_SVM_ONE_CLASS;
+    const int64_t classes = one_class ? 2 : fen_svm_classes(model);
     const int with = classes > 0 && classes < 50 && fen_svm_has_probability(model);
     double *law = with ? calloc((size_t)(2 * classes), sizeof *law) : NULL;
     if (fen_svm_predict(model, rows, 0, 2, predicted, NULL, law, &err) != FEN_OK && !err.message[0])

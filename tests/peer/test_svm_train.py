@@ -252,7 +252,7 @@ class Train(SvmTest):
     def test_messages(self):
         for words in (("-s", 7), ("-t", 9), ("-t", -1), ("-g", -1), ("-t", 1, "-d", -1),
                       ("-m", 0), ("-e", 0), ("-c", 0), ("-s", 1, "-n", 0), ("-s", 1, "-n", "1.5"),
-                      ("-s", 3, "-p", -1), ("-h", 2), ("-b", 2), ("-s", 2, "-b", 1),
+                      ("-s", 3, "-p", -1), ("-h", 2), ("-b", 2),
                       ("-s", 1, "-n", "0.96875"), ("-t", 4)):
             self.same("svm-train", *words, "two", "m")
         for words in (("nothing",), ("-q", "two", "no/such/model"), ("-t", 4, "-q", "pre", "m")):

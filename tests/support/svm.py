@@ -12,8 +12,8 @@ import sys
 from tool import FENCHEL, Result, ToolTest
 
 
-def need_libsvm():
-    for name in ("svm-train", "svm-predict", "svm-scale"):
+def need_libsvm(*more):
+    for name in ("svm-train", "svm-predict", "svm-scale", *more):
         if not shutil.which(name):
             print(f"SKIPPED: {name} (libsvm-tools) is not installed")
             sys.exit(77)

@@ -376,6 +376,23 @@ static void test_refusals(void **state)
     fen_svm_data_free(data);
 }
 
+/* Seven decision values below 0 and six others: ends of the bins by hand. */
+static void test_marks(void **state)
+{
+    (void)state;
+    double decision[] = { 3, -1, 0, -7, 2, -2, 5, -3, 1, -4, 4, -5, -6 }, marks[FENP_SVM_MARKS];
+    /* ends -7 -6 -5 -3 -2, 0, 0 1 2 3 5: places 0 1 2 4 5 of seven, 0 1 2 3 5 of six */
+    static const double expected[] = { -6.5, -5.5, -4.0, -2.5, -1.0, 0.0, 0.5, 1.5, 2.5, 4.0 };
+    assert_true(fenp_svm_marks_find(decision, 13, marks));
+    for (int i = 0; i < FENP_SVM_MARKS; i++) assert_true(marks[i] == expected[i]);
+    assert_true(fenp_svm_marks_value(marks, -9.0) == 0.001);
+    assert_true(fenp_svm_marks_value(marks, -6.5) == 0.1);
+    assert_true(fenp_svm_marks_value(marks, -0.5) == 0.5);
+    assert_true(fenp_svm_marks_value(marks, 3.9) == 0.9);
+    assert_true(fenp_svm_marks_value(marks, 4.0) == 0.999);
+    assert_false(fenp_svm_marks_find(decision, 11, marks)); /* seven below, four others */
+}
+
 static int stop(void *user, const char *stage, double fraction)
 {
     (void)user, (void)stage, (void)fraction;
@@ -408,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_nu_is_a_fraction),
         cmocka_unit_test(test_nu_and_epsilon_agree),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_marks),
         cmocka_unit_test(test_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
