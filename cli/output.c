@@ -109,7 +109,10 @@ const char *shell_word(const char *text, char *out, size_t size)
 /* RFC 4180: quoted where a separator, a quote or a line break stands in it. */
 void csv_name(FILE *out, const char *prefix, const char *name)
 {
-    int quote = strpbrk(name, ",\"\r\n") != NULL;
+    const size_t length = strlen(name);
+    const int blank =
+        length > 0 && ((!prefix[0] && strchr(" \t", name[0])) || strchr(" \t", name[length - 1]));
+    const int quote = blank || strpbrk(name, ",\"\r\n") != NULL;
     fprintf(out, "%s%s", quote ? "\"" : "", prefix);
     for (; *name; name++) {
         if (*name == '"') fputc('"', out);

@@ -218,7 +218,7 @@ static int make_text(void *user, const char *item, int64_t length)
 
 /* Labels of classes are text, whatever most of them look like: 1, 2, none. target as in
  * prepare_learn.c, or one name in quotes; what it does not find is found missing there. */
-static void make_labels_text(fenp_csv_layout *layout, const fen_options *o)
+static void find_labels(fenp_csv_layout *layout, const fen_options *o)
 {
     const char *target = o->target ? o->target : "";
     const size_t length = strlen(target);
@@ -230,7 +230,9 @@ static void make_labels_text(fenp_csv_layout *layout, const fen_options *o)
     else if (column > 0 && o->weights && o->weights[0] &&
              find_column(layout, o->weights, (int64_t)strlen(o->weights)) == column)
         column--;
-    if (column >= 0) layout->column[column].text = 1;
+    if (column < 0) return;
+    layout->column[column].label = 1;
+    layout->column[column].text |= strcmp(o->task, "classification") == 0;
 }
 
 /* What the model has as text, and its labels. */
@@ -241,9 +243,9 @@ static void make_text_like(fenp_csv_layout *layout, const fenp_prep *prep)
         fenp_column *column = &layout->column[j];
         const int64_t found = fenp_prep_find(prep, column->name, at + 1);
         if (found >= 0) at = found;
-        column->text |= found >= 0
-                            ? prep->input[found].text
-                            : prep->class_count > 0 && strcmp(column->name, prep->target[0]) == 0;
+        column->label =
+            found < 0 && prep->class_count > 0 && strcmp(column->name, prep->target[0]) == 0;
+        column->text |= found >= 0 ? prep->input[found].text : column->label;
     }
 }
 
@@ -260,7 +262,7 @@ static fen_status open_text(reader *r, const fen_options *o, fen_error *err)
     if (status == FEN_OK) status = check_text(r, err);
     if (status == FEN_OK) r->newline = fenp_csv_newline(r->text.at, r->text.used);
     if (status == FEN_OK) status = find_layout(r, err);
-    if (status == FEN_OK && strcmp(o->task, "classification") == 0) make_labels_text(&r->layout, o);
+    if (status == FEN_OK && strcmp(o->task, "regression") != 0) find_labels(&r->layout, o);
     if (status == FEN_OK && o->like) make_text_like(&r->layout, o->like->prep);
     if (status != FEN_OK || !o->text) return status;
     request asked = { &r->layout, FEN_OK, err };

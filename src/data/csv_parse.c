@@ -55,6 +55,17 @@ static const char *give_up(piece *w, problem what, int64_t line, int64_t column)
     return NULL;
 }
 
+/* A label is what is written between its separators. A carriage return belongs to the line end, and
+ * blanks that are separators to no cell. */
+static void keep_blanks(const fenp_csv_style *style, const char *p, const char *after,
+                        fenp_csv_cell *cell)
+{
+    if (cell->quoted || style->separator == ' ') return;
+    while (after > cell->at + cell->length && after[-1] == '\r') after--;
+    cell->at = p;
+    cell->length = after - p;
+}
+
 static int64_t text_code(piece *w, const fenp_csv_cell *cell, int64_t j)
 {
     if (!cell->doubled) return fenp_column_code(&w->column[j], cell->at, cell->length);
@@ -95,6 +106,7 @@ static const char *parse_cell(const fenp_csv_layout *layout, piece *w, const cha
     }
     if (memchr(cell.at, 0, (size_t)cell.length)) return give_up(w, BINARY, line, j);
     if (layout->column[j].text) {
+        if (layout->column[j].label) keep_blanks(&layout->style, p, after, &cell);
         int64_t code = text_code(w, &cell, j);
         *value = (double)code;
         return code < 0 ? give_up(w, NO_MEMORY, line, j) : after;

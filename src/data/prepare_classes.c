@@ -4,9 +4,10 @@
  * a loss of numbers; any numbers are with --task classification. Only rows that can be used
  * count. Classes are sorted, numbers by size, then text bytewise, and kept as they are written;
  * numbers in their shortest form, where all labels are numbers or one is written in several
- * ways: 1 and 1.0 are one class.
- * A label is found by its text, else by its value: a file may write 1 as 1.0, and have further
- * labels in its column, which make text of the numbers.
+ * ways: 1 and 1.0 are one class. So are texts that differ in the blanks around them alone: the
+ * class has those of all its rows, or none where they differ.
+ * A label is found by its text without blanks around it, else by its value: a file may write 1 as
+ * 1.0, and have further labels in its column, which make text of the numbers.
  * Cost: a pass over the target, with a binary search among at most 1000 values. */
 #include <math.h>
 #include <stdio.h>
@@ -20,18 +21,40 @@
 
 /* ---- labels of a table ----------------------------------------------------------------- */
 
+typedef struct word {
+    const char *at;
+    int64_t length;
+} word;
+
+/* A label without the blanks around it. */
+static word trimmed(const char *label, int64_t length)
+{
+    while (length > 0 && (*label == ' ' || *label == '\t')) label++, length--;
+    while (length > 0 && (label[length - 1] == ' ' || label[length - 1] == '\t')) length--;
+    return (word){ label, length };
+}
+
+static int compare_words(word a, word b)
+{
+    const int order = memcmp(a.at, b.at, (size_t)(a.length < b.length ? a.length : b.length));
+    return order ? order : (a.length > b.length) - (a.length < b.length);
+}
+
 /* The number that a label is; NaN: it is none. */
 static double value_of(const char *label, int64_t length)
 {
+    const word text = trimmed(label, length);
     double value;
-    return fenp_parse_double(label, length, &value) ? value : NAN;
+    return fenp_parse_double(text.at, text.length, &value) ? value : NAN;
 }
 
 int64_t fenp_prep_class(const fenp_prep *prep, const char *label, int64_t length)
 {
-    for (int64_t k = 0; k < prep->class_count; k++)
-        if (strncmp(prep->classes[k], label, (size_t)length) == 0 && !prep->classes[k][length])
-            return k;
+    const word text = trimmed(label, length);
+    for (int64_t k = 0; k < prep->class_count; k++) {
+        const char *known = prep->classes[k];
+        if (compare_words(trimmed(known, (int64_t)strlen(known)), text) == 0) return k;
+    }
     const double value = value_of(label, length);
     for (int64_t k = 0; k < prep->class_count; k++)
         if (value == value_of(prep->classes[k], (int64_t)strlen(prep->classes[k]))) return k;
@@ -81,7 +104,7 @@ double fenp_class_code(const fenp_codes *codes, double cell)
 typedef struct values {
     double at[FENP_CLASSES_MAX + 1];
     int64_t rows[FENP_CLASSES_MAX + 1]; /* that have each of them           */
-    char respelt[FENP_CLASSES_MAX + 1]; /* a number that is written in several ways */
+    char respelt[FENP_CLASSES_MAX + 1]; /* written in several ways          */
     int64_t count;
 } values;
 
@@ -131,15 +154,21 @@ static double level_value(const fenp_column *c, double code)
     return isfinite(value) ? value : NAN;
 }
 
+static word level_word(const fenp_column *c, double code)
+{
+    const char *level = c->levels[(int64_t)code];
+    return trimmed(level, (int64_t)strlen(level));
+}
+
 /* Numbers by size, then text. */
 static int order_of(const fenp_column *c, double a, double b)
 {
     const double x = level_value(c, a), y = level_value(c, b);
-    if (isnan(x) && isnan(y)) return strcmp(c->levels[(int64_t)a], c->levels[(int64_t)b]);
+    if (isnan(x) && isnan(y)) return compare_words(level_word(c, a), level_word(c, b));
     return isnan(x) ? 1 : isnan(y) ? -1 : (x > y) - (x < y);
 }
 
-/* Few at a time, so that a simple sort will do. Equal numbers become one. */
+/* Few at a time, so that a simple sort will do. Equal numbers become one, equal texts too. */
 static void sort_codes(const fenp_column *c, values *v)
 {
     values sorted = { .count = 0 };
@@ -158,10 +187,18 @@ static void sort_codes(const fenp_column *c, values *v)
 /* What class k is called; number: room for it. */
 static const char *name_of(const fenp_column *c, const values *v, int64_t k, char number[33])
 {
+    const double code = v->at[k];
     const int bare = !c->text || !isnan(level_value(c, v->at[v->count - 1])); /* numbers alone */
-    if (!bare && !v->respelt[k]) return c->levels[(int64_t)v->at[k]];
-    number[fenp_print_double(c->text ? level_value(c, v->at[k]) : v->at[k], number)] = '\0';
+    if (!bare && (!v->respelt[k] || isnan(level_value(c, code)))) return c->levels[(int64_t)code];
+    number[fenp_print_double(c->text ? level_value(c, code) : code, number)] = '\0';
     return number;
+}
+
+static void trim(char *label)
+{
+    const word text = trimmed(label, (int64_t)strlen(label));
+    memmove(label, text.at, (size_t)text.length);
+    label[text.length] = '\0';
 }
 
 static fen_status keep(fenp_prep *prep, const fen_table *table, int64_t column, const values *v,
@@ -172,13 +209,15 @@ static fen_status keep(fenp_prep *prep, const fen_table *table, int64_t column, 
     prep->class_rows = fenp_new(v->count, sizeof *prep->class_rows);
     if (!prep->classes || !prep->class_rows)
         return fenp_no_memory(err, 16 * v->count, "the classes");
-    for (int64_t k = 0; status == FEN_OK && k < v->count; k++) {
+    for (int64_t k = 0; k < v->count; k++) {
         char number[33];
         status =
             fenp_copy_name(fenp_table_title(table), name_of(&table->column[column], v, k, number),
                            &prep->classes[k], err);
         prep->class_rows[k] = v->rows[k];
-        if (status == FEN_OK) prep->class_count++;
+        if (status != FEN_OK) break;
+        if (v->respelt[k]) trim(prep->classes[k]);
+        prep->class_count++;
     }
     return status;
 }

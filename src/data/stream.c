@@ -278,6 +278,9 @@ fen_status fen_convert(const char *from, const char *to, const char *to_format,
                        const fen_options *o, const fen_host *host, int64_t *rows, fen_error *err)
 {
     fen_stream *stream;
+    fen_options plain = *o;
+    plain.task = "regression"; /* no column holds labels, which keep the blanks around them */
+    o = &plain;
     fen_status status = fen_stream_open(from, o, &stream, err);
     if (status != FEN_OK) return status;
     fen_table *first = NULL, *shape = NULL;

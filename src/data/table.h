@@ -6,6 +6,7 @@
 typedef struct fenp_column {
     char   *name;
     int     text;              /* 1: cells are codes 0,1,... into levels              */
+    int     label;             /* 1: text of it keeps the blanks around a cell        */
     char  **levels;            /* distinct cells in order; grown by fenp_column_code  */
     int64_t level_count;
     int64_t *slot, slots;      /* hash index of levels, kept by fenp_column_code      */

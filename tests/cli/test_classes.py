@@ -78,7 +78,24 @@ class Labels(ClassTest):
 
     def test_quoted(self):
         self.check(['say "yes"', "a, b"], ["a, b", 'say "yes"'], quote=True)
-        self.check(["gr\u00fcn", "rot", " x"], [" x", "gr\u00fcn", "rot"], quote=True)
+        self.check(["gr\u00fcn", "rot", " x"], ["gr\u00fcn", "rot", " x"], quote=True)
+
+    def test_blanks_come_back(self):
+        """In quotes or not; CSV readers elsewhere count them as part of the cell."""
+        for quote in (False, True):
+            self.check([" red", "blue ", " a b "], [" a b ", "blue ", " red"], quote=quote)
+        self.run_tool("predict", "data.fen", "data.csv", "-o", "out.csv")
+        self.assertEqual({row["prediction"] for row in rows_of(self.read("out.csv").decode())},
+                         {" red", "blue ", " a b "})
+        self.write("data.csv", "a,b,kind\n" + "1,2,yes \r\n2,3, yes\r\n7,7, no\r\n8,8, no\r\n" * 5)
+        found = self.fit()["classes"]       # spelt in two ways: the same without the blanks
+        self.assertEqual([(one["label"], one["rows"]) for one in found], [(" no", 10), ("yes", 10)])
+        self.write("fresh.csv", "a,b,kind\n1,2,yes\n8,8,no\n")
+        self.assertEqual(self.run_tool("predict", "data.fen", "fresh.csv", "--json").json["accuracy"],
+                         1)
+        self.run_tool("verify", "data.fen", "data.csv")
+        self.run_tool("convert", "data.csv", "same.csv")        # no labels there, blanks are layout
+        self.assertIn(b",yes\n", self.read("same.csv"))
 
     def test_numbers_that_are_classes_when_asked(self):
         self.check(["3", "1", "2"], ["1", "2", "3"], options=("--task", "classification"))
