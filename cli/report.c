@@ -176,29 +176,57 @@ static int has_scored_gamma(const json_t *model)
     return strstr(json_text_at(model, "note"), "gamma by leave-one-out of ridge") != NULL;
 }
 
+/* "lambda 0.1 WHY" behind what stands there; no WHY: it was given. */
+static void add_rule(char *rules, size_t room, const char *what, double value, const char *why)
+{
+    const size_t used = strlen(rules);
+    if (why)
+        snprintf(rules + used, room - used, "%s%s %.6g %s", used ? ", " : "", what, value, why);
+}
+
+/* Of several that were given, one: a time limit left no time to score them. */
+static const char *given_rule(const fen_values *v)
+{
+    return v->count > 1 ? "of those given" : NULL;
+}
+
+static const char *gamma_rule(const json_t *model, const fen_options *o)
+{
+    if (isnan(json_at(model, "gamma"))) return NULL; /* the kernel has none */
+    if (o->gamma.choice == FEN_GIVEN) return given_rule(&o->gamma);
+    return is_lp(model)              ? "such that the largest exponent is 1"
+           : has_scored_gamma(model) ? "by leave-one-out of ridge regression"
+                                     : "by the rule \"mean\"";
+}
+
+static const char *lambda_rule(const json_t *model, const fen_options *o)
+{
+    if (isnan(json_at(model, "lambda")) || strcmp(json_text_at(model, "penalty"), "none") == 0)
+        return NULL;
+    if (o->lambda.choice == FEN_GIVEN) return given_rule(&o->lambda);
+    if (o->lambda.choice == FEN_RULE) return "by the rule 1/n";
+    return on_coefficients(model) ? "as a tenth of the least one without terms"
+           : is_lp(model)         ? "as the middle of a grid"
+                                  : "by the rule 1/n";
+}
+
 /* No grid of scores: what was not given follows a rule. */
 static void report_rules(const json_t *model, const fen_options *o)
 {
-    const double gamma = json_at(model, "gamma"); /* NaN: the kernel has none */
+    const double gamma = json_at(model, "gamma"), lambda = json_at(model, "lambda"),
+                 power = json_at(model, "power");
     const int scored = has_scored_gamma(model);
     char rules[256] = "";
-    size_t used = 0;
-    if (o && o->gamma.choice != FEN_GIVEN && !isnan(gamma))
-        used = (size_t)snprintf(rules, sizeof rules, "gamma %.6g %s", gamma,
-                                is_lp(model) ? "such that the largest exponent is 1"
-                                : scored     ? "by leave-one-out of ridge regression"
-                                             : "by the rule \"mean\"");
-    if (o && o->smoothness > 0)
-        snprintf(rules + used, sizeof rules - used, "%slambda %.6g and power %.6g by --smoothness",
-                 used ? ", " : "", json_at(model, "lambda"), json_at(model, "power"));
-    else if (o && o->lambda.choice != FEN_GIVEN && !isnan(json_at(model, "lambda")) &&
-             strcmp(json_text_at(model, "penalty"), "none") != 0)
-        snprintf(rules + used, sizeof rules - used, "%slambda %.6g %s", used ? ", " : "",
-                 json_at(model, "lambda"),
-                 o->lambda.choice != FEN_AUTO ? "by the rule 1/n"
-                 : on_coefficients(model)     ? "as a tenth of the least one without terms"
-                 : is_lp(model)               ? "as the middle of a grid"
-                                              : "by the rule 1/n");
+    if (o) add_rule(rules, sizeof rules, "gamma", gamma, gamma_rule(model, o));
+    if (o && o->smoothness > 0) {
+        add_rule(rules, sizeof rules, "lambda", lambda, "and");
+        const size_t used = strlen(rules);
+        snprintf(rules + used, sizeof rules - used, " power %.6g by --smoothness", power);
+    } else if (o) {
+        add_rule(rules, sizeof rules, "lambda", lambda, lambda_rule(model, o));
+        add_rule(rules, sizeof rules, "power", power,
+                 o->power.choice == FEN_AUTO ? "as without --power" : given_rule(&o->power));
+    }
     if (rules[0])
         report("Chosen", "%s%s", scored ? "" : "without scores: ", rules);
     else if (o)

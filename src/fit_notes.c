@@ -233,7 +233,7 @@ void fenp_note_products(fen_model *m)
 void fenp_note_cut(fen_model *m)
 {
     note(m, m->selection.count ? "the time limit cut the selection short: the best point so far"
-                               : "the time limit left no time to select: lambda and gamma by rule");
+                               : "the time limit left no time to select");
 }
 
 void fenp_note_capped(fen_model *m)

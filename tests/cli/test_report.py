@@ -61,6 +61,23 @@ class Reports(ToolTest):
         self.assertIn("nothing: gamma, lambda and power were given",
                       self.said("fit", "data.csv", *FIXED))
 
+    def test_no_rule_is_named_that_was_not_used(self):
+        """A limit that leaves no time to score what was given, or what a rule would have set."""
+        limit = ("--loss", "eps", "--time-limit", "1e-9")
+        for words, chosen in (
+                (("--lambda", "0.1", "--gamma", "2,1"), "without scores: gamma 2 of those given"),
+                (("--lambda", "0.1,1", "--gamma", "2"), "without scores: lambda 0.1 of those given"),
+                (("--lambda", "0.1,1"), 'by the rule "mean", lambda 0.1 of those given'),
+                (("--lambda", "0.1", "--gamma", "2", "--power", "1,2"), "power 2 of those given"),
+                (("--lambda", "0.1", "--gamma", "2", "--power", "auto"), "power 2 as without --power"),
+                (("--lambda", "0.1", "--penalty", "l1"), "nothing: lambda was given")):
+            with self.subTest(words=words):
+                text = self.said("fit", "data.csv", *words, *limit, "-o", "m.fen", code=1)
+                self.assertIn(chosen, text)
+                self.assertNotIn("1/n", text)
+                if "nothing" not in chosen:
+                    self.assertIn("y the time limit left no time to select Chosen", text)
+
     def test_a_tube_without_a_function(self):
         words = ("data.csv", "--loss", "tube:1e-9", "--kernel", "linear", "--lambda")
         texts = [self.run_tool("fit", *words, "1", code=1).out,
