@@ -9,6 +9,7 @@ import io
 import json
 import math
 import random
+import re
 import signal
 import subprocess
 import time
@@ -556,6 +557,18 @@ class Report(ClassTest):
         text = self.run_tool("fit", "data.csv", *FIXED, "--multiclass", "ovo").out
         self.assertIn("the one with the largest gap of 28", text)
         self.assertLessEqual(len(text.splitlines()), 25)
+
+    def test_the_largest_gap_is_one(self):
+        """The sentence of a fit that was ended is about the output that the report shows."""
+        draw = random.Random(2)
+        self.write("data.csv", "a,b,kind\n" + "".join(
+            f"{draw.gauss(0, 1):.4f},{draw.gauss(0, 1):.4f},c{i % 8}\n" for i in range(800)))
+        found = self.run_tool("fit", "data.csv", "--loss", "hinge", "--gamma", "1", "--lambda",
+                              "1e-9", "--tolerance", "1e-15", "--time-limit", "0.5", code=1)
+        shown, = re.findall(r"^ +(c\d) .* (\S+)  \w+\n +the one with the largest gap of 8",
+                            found.out, re.M)
+        said = re.search(r"a relative gap of (\S+) for target (c\d)", found.err)
+        self.assertEqual((said.group(2), said.group(1)), shown)
 
     def test_a_limit_leaves_a_model(self):
         self.write_rows(points(1500, 2), ["no", "yes"])
