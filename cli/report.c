@@ -100,56 +100,7 @@ void report_data(const json_t *model, const char *path)
     report_classes(model);
 }
 
-/* ---- what was chosen: the best of every gamma, else of every power, else all lambdas ---- */
-
-/* What the rows of the table go by, and which columns say something. */
-typedef struct outline {
-    axis rows;
-    double (*of)(const point *);
-    int gammas, powers;
-} outline;
-
-static outline outline_of(const grid *g)
-{
-    outline o = { .gammas = grid_count(g, gamma_of) > 1, .powers = grid_count(g, power_of) > 1 };
-    o.of = o.gammas ? gamma_of : o.powers ? power_of : lambda_of;
-    o.rows = grid_axis(g, o.of);
-    return o;
-}
-
-static void choice_row(const grid *g, const outline *o, const point *p)
-{
-    const int chosen = p == &g->at[g->best], width = (int)strlen(g->kind);
-    char gamma[32] = "", power[32] = "", score[32], error[32] = "", line[256];
-    if (o->gammas) snprintf(gamma, sizeof gamma, "%.4g", p->gamma);
-    if (o->powers) snprintf(power, sizeof power, " %6.4g", p->power);
-    if (g->classes && isfinite(p->score))
-        snprintf(error, sizeof error, "  %6.2f%%", shown_error(p));
-    else if (g->classes)
-        snprintf(error, sizeof error, "  %7s", "-");
-    snprintf(line, sizeof line, "%*s%c %12s  %12.4g%s  %*s%s", LABEL_WIDTH, "", chosen ? '>' : ' ',
-             gamma, p->lambda, power, width, score_text(g, p->score, score), error);
-    const char *mark = "  <- chosen"; /* where the line has room: '>' says it as well */
-    printf("%s%s\n", line, chosen && strlen(line) + strlen(mark) < 80 ? mark : "");
-}
-
-/* The chosen point and its neighbours: the report stays within a screen. */
-static void choice_table(const grid *g)
-{
-    enum { SHOWN = 7 };
-    outline o = outline_of(g);
-    int64_t at = 0;
-    while (at < o.rows.count - 1 && o.rows.at[at] != o.of(&g->at[g->best])) at++;
-    int64_t first = at - SHOWN / 2;
-    if (first + SHOWN > o.rows.count) first = o.rows.count - SHOWN;
-    if (first < 0) first = 0;
-    printf("%*s  %12s  %12s%s  %s%s\n", LABEL_WIDTH, "", o.gammas ? "gamma" : "",
-           o.gammas || o.powers ? "best lambda" : "lambda", o.powers ? "  power" : "", g->kind,
-           g->classes ? "   errors" : "");
-    for (int64_t i = first; i < o.rows.count && i < first + SHOWN; i++)
-        choice_row(g, &o, grid_best_at(g, o.of, o.rows.at[i]));
-    free(o.rows.at);
-}
+/* ---- what was chosen ------------------------------------------------------------------- */
 
 /* The penalty |w|_p^p. */
 static int is_lp(const json_t *model) { return json_object_get(model, "q") != NULL; }
@@ -176,15 +127,7 @@ static int has_scored_gamma(const json_t *model)
     return strstr(json_text_at(model, "note"), "gamma by leave-one-out of ridge") != NULL;
 }
 
-/* "lambda 0.1 WHY" behind what stands there; no WHY: it was given. */
-static void add_rule(char *rules, size_t room, const char *what, double value, const char *why)
-{
-    const size_t used = strlen(rules);
-    if (why)
-        snprintf(rules + used, room - used, "%s%s %.6g %s", used ? ", " : "", what, value, why);
-}
-
-/* Of several that were given, one: a time limit left no time to score them. */
+/* Of several that were given, one: a time limit left no time to score them. NULL: no choice. */
 static const char *given_rule(const fen_values *v)
 {
     return v->count > 1 ? "of those given" : NULL;
@@ -192,7 +135,6 @@ static const char *given_rule(const fen_values *v)
 
 static const char *gamma_rule(const json_t *model, const fen_options *o)
 {
-    if (isnan(json_at(model, "gamma"))) return NULL; /* the kernel has none */
     if (o->gamma.choice == FEN_GIVEN) return given_rule(&o->gamma);
     return is_lp(model)              ? "such that the largest exponent is 1"
            : has_scored_gamma(model) ? "by leave-one-out of ridge regression"
@@ -201,8 +143,8 @@ static const char *gamma_rule(const json_t *model, const fen_options *o)
 
 static const char *lambda_rule(const json_t *model, const fen_options *o)
 {
-    if (isnan(json_at(model, "lambda")) || strcmp(json_text_at(model, "penalty"), "none") == 0)
-        return NULL;
+    if (strcmp(json_text_at(model, "penalty"), "none") == 0) return NULL;
+    if (o->smoothness > 0) return "by --smoothness";
     if (o->lambda.choice == FEN_GIVEN) return given_rule(&o->lambda);
     if (o->lambda.choice == FEN_RULE) return "by the rule 1/n";
     return on_coefficients(model) ? "as a tenth of the least one without terms"
@@ -210,29 +152,30 @@ static const char *lambda_rule(const json_t *model, const fen_options *o)
                                   : "by the rule 1/n";
 }
 
+static const char *power_rule(const fen_options *o)
+{
+    if (o->smoothness > 0) return "by --smoothness";
+    return o->power.choice == FEN_AUTO ? "as without --power" : given_rule(&o->power);
+}
+
 /* No grid of scores: what was not given follows a rule. */
 static void report_rules(const json_t *model, const fen_options *o)
 {
-    const double gamma = json_at(model, "gamma"), lambda = json_at(model, "lambda"),
-                 power = json_at(model, "power");
+    static const char *const name[] = { "gamma", "lambda", "power" };
+    const char *rule[3] = { NULL };
     const int scored = has_scored_gamma(model);
     char rules[256] = "";
-    if (o) add_rule(rules, sizeof rules, "gamma", gamma, gamma_rule(model, o));
-    if (o && o->smoothness > 0) {
-        add_rule(rules, sizeof rules, "lambda", lambda, "and");
-        const size_t used = strlen(rules);
-        snprintf(rules + used, sizeof rules - used, " power %.6g by --smoothness", power);
-    } else if (o) {
-        add_rule(rules, sizeof rules, "lambda", lambda, lambda_rule(model, o));
-        add_rule(rules, sizeof rules, "power", power,
-                 o->power.choice == FEN_AUTO ? "as without --power" : given_rule(&o->power));
-    }
+    if (o) rule[0] = gamma_rule(model, o), rule[1] = lambda_rule(model, o), rule[2] = power_rule(o);
+    for (size_t k = 0, used = 0; k < 3 && used < sizeof rules; k++)
+        if (rule[k] && !isnan(json_at(model, name[k]))) /* NaN: there is none */
+            used += (size_t)snprintf(rules + used, sizeof rules - used, "%s%s %.6g %s",
+                                     used ? ", " : "", name[k], json_at(model, name[k]), rule[k]);
     if (rules[0])
         report("Chosen", "%s%s", scored ? "" : "without scores: ", rules);
     else if (o)
         report("Chosen", "nothing: %s", choices(model));
     else if (scored)
-        report("Chosen", "gamma %.6g, and nothing else by scores", gamma);
+        report("Chosen", "gamma %.6g, and nothing else by scores", json_at(model, "gamma"));
     else
         report("Chosen", "nothing by scores: %s%s", choices(model),
                strstr(choices(model), "given") ? " or by rules" : "");
@@ -271,7 +214,7 @@ void report_choice(const json_t *model, const fen_options *o)
                wide ? "the largest lambda within one standard error of " : "", g.count, skipped,
                g.kind, g.unit, on);
         if (wide) report_least(model, &g);
-        choice_table(&g);
+        print_neighbours(&g);
         /* what stalls already would do so all the more with a smaller lambda */
         if (o && !is_stalled(model) && grid_ends(&g, o, ends, sizeof ends))
             report("", "note: %s", ends);

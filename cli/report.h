@@ -45,6 +45,7 @@ const point *grid_best_at(const grid *g, double (*of)(const point *), double val
 /* Does the best point lie at an end of a grid, given or automatic? Then out says so. */
 int  grid_ends(const grid *g, const fen_options *o, char *out, size_t size);
 int  print_grid(const grid *g);                 /* table.c: all of it; an exit code */
+void print_neighbours(const grid *g);           /* table.c: the chosen point, its neighbours */
 
 /* ---- the parts ------------------------------------------------------------------------ */
 enum { TARGETS_SHOWN = 6 };

@@ -189,3 +189,54 @@ int print_grid(const grid *g)
     for (int i = 0; i < 3; i++) free(c[i].values.at);
     return done ? EXIT_DONE : complain(EXIT_ROOM, "out of memory while printing the table");
 }
+
+/* ---- some lines for a report: the best of every gamma, else of every power, else lambdas ---- */
+
+/* What the rows of the table go by, and which columns say something. */
+typedef struct outline {
+    axis rows;
+    double (*of)(const point *);
+    int gammas, powers;
+} outline;
+
+static outline outline_of(const grid *g)
+{
+    outline o = { .gammas = grid_count(g, gamma_of) > 1, .powers = grid_count(g, power_of) > 1 };
+    o.of = o.gammas ? gamma_of : o.powers ? power_of : lambda_of;
+    o.rows = grid_axis(g, o.of);
+    return o;
+}
+
+static void choice_row(const grid *g, const outline *o, const point *p)
+{
+    const int chosen = p == &g->at[g->best], width = (int)strlen(g->kind);
+    char gamma[32] = "", power[32] = "", score[32], error[32] = "", line[256];
+    if (o->gammas) snprintf(gamma, sizeof gamma, "%.4g", p->gamma);
+    if (o->powers) snprintf(power, sizeof power, " %6.4g", p->power);
+    if (g->classes && isfinite(p->score))
+        snprintf(error, sizeof error, "  %6.2f%%", shown_error(p));
+    else if (g->classes)
+        snprintf(error, sizeof error, "  %7s", "-");
+    snprintf(line, sizeof line, "%*s%c %12s  %12.4g%s  %*s%s", LABEL_WIDTH, "", chosen ? '>' : ' ',
+             gamma, p->lambda, power, width, score_text(g, p->score, score), error);
+    const char *mark = "  <- chosen"; /* where the line has room: '>' says it as well */
+    printf("%s%s\n", line, chosen && strlen(line) + strlen(mark) < 80 ? mark : "");
+}
+
+/* The chosen point and its neighbours: the report stays within a screen. */
+void print_neighbours(const grid *g)
+{
+    enum { SHOWN = 7 };
+    outline o = outline_of(g);
+    int64_t at = 0;
+    while (at < o.rows.count - 1 && o.rows.at[at] != o.of(&g->at[g->best])) at++;
+    int64_t first = at - SHOWN / 2;
+    if (first + SHOWN > o.rows.count) first = o.rows.count - SHOWN;
+    if (first < 0) first = 0;
+    printf("%*s  %12s  %12s%s  %s%s\n", LABEL_WIDTH, "", o.gammas ? "gamma" : "",
+           o.gammas || o.powers ? "best lambda" : "lambda", o.powers ? "  power" : "", g->kind,
+           g->classes ? "   errors" : "");
+    for (int64_t i = first; i < o.rows.count && i < first + SHOWN; i++)
+        choice_row(g, &o, grid_best_at(g, o.of, o.rows.at[i]));
+    free(o.rows.at);
+}

@@ -57,7 +57,7 @@ class Reports(ToolTest):
                                r'0\.0166667 by the rule 1/n')
         self.assertIn("given or by rules", self.said("info", "data.fen"))
         text = self.said("fit", "data.csv", "--gamma", "mean", "--smoothness", "9")
-        self.assertRegex(text, r"lambda [\d.e-]+ and power [\d.e-]+ by --smoothness")
+        self.assertRegex(text, r"lambda [\d.e-]+ by --smoothness, power [\d.e-]+ by --smoothness")
         self.assertIn("nothing: gamma, lambda and power were given",
                       self.said("fit", "data.csv", *FIXED))
 
