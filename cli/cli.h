@@ -84,6 +84,9 @@ int  print_command_help(const command *c, FILE *out);
 int  print_manual(void);
 int  print_completion(const char *shell);
 
+/* Before threads are used: the program may start anew. */
+void wait_politely(void);
+
 /* ---- progress and interruption -------------------------------------------------------- */
 void            signals_prepare(void);
 const fen_host *progress_begin(int quiet);    /* one at a time */

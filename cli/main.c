@@ -79,12 +79,27 @@ static int unknown_command(const char *name)
     return complain(EXIT_USAGE, "there is no command \"%s\"; see fenchel --help", name);
 }
 
+static char **all_words; /* of main */
+
+/* OpenMP's threads spin while they wait; on a machine with other work that makes a fit ten
+ * times slower. To sleep at once makes small eigendecompositions twice as slow: they wait ten
+ * thousand times for microseconds. So: sleep, but after some microseconds of spinning (libgomp
+ * understands the second word). The runtime reads its policy when it is loaded, before main:
+ * hence the new start, of 3 ms. */
+void wait_politely(void)
+{
+    if (getenv("OMP_WAIT_POLICY") || setenv("OMP_WAIT_POLICY", "passive", 1) != 0) return;
+    if (setenv("GOMP_SPINCOUNT", "5000", 0) != 0) return;
+    execv("/proc/self/exe", all_words); /* returns only where that cannot be done: no harm */
+}
+
 static int run_command(const command *c, int argc, const char **argv)
 {
     request r;
     if (c->drop_in && argc == 2 && strcmp(argv[1], "--help") == 0)
         return print_command_help(c, stdout);
     if (c->drop_in) return c->drop_in(c, argc, argv);
+    wait_politely();
     int code = request_read(&r, c, argc, argv);
     if (code == EXIT_DONE) code = r.help ? print_command_help(c, stdout) : c->run(&r);
     progress_end();
@@ -124,23 +139,11 @@ static int dispatch(int argc, const char **argv)
     return c ? run_command(c, argc - 1, argv + 1) : unknown_command(word);
 }
 
-/* OpenMP's threads spin while they wait; on a machine with other work that makes a fit ten
- * times slower. To sleep at once makes small eigendecompositions twice as slow: they wait ten
- * thousand times for microseconds. So: sleep, but after some microseconds of spinning (libgomp
- * understands the second word). The runtime reads its policy when it is loaded, before main:
- * hence the new start. */
-static void wait_politely(char **argv)
-{
-    if (getenv("OMP_WAIT_POLICY") || setenv("OMP_WAIT_POLICY", "passive", 1) != 0) return;
-    if (setenv("GOMP_SPINCOUNT", "5000", 0) != 0) return;
-    execv("/proc/self/exe", argv); /* returns only where that cannot be done: no harm */
-}
-
 int main(int argc, char **argv)
 {
     static char page[1 << 17]; /* long help fits whole: a full disk is met by the last flush,
                                   which still knows why */
-    wait_politely(argv);
+    all_words = argv;
     if (!isatty(STDOUT_FILENO)) setvbuf(stdout, page, _IOFBF, sizeof page);
     signals_prepare();
     int code = dispatch(argc, (const char **)argv);

@@ -2,7 +2,9 @@
 #include "svm.h"
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 int svm_number(const char *word, double *value)
 {
@@ -25,6 +27,20 @@ int svm_usage(const command *c, char unknown)
     if (unknown) fprintf(stderr, "Unknown option: -%c\n", unknown);
     printf("Usage: %s %s\n%s", c->name, c->operands, c->options);
     return SVM_FAILED;
+}
+
+/* Bytes of a file; those of a pipe are not known: many. */
+static double bytes_of(const char *path)
+{
+    struct stat file;
+    if (!path || stat(path, &file) != 0) return 0.0;
+    return S_ISREG(file.st_mode) ? (double)file.st_size : INFINITY;
+}
+
+void svm_wait_politely(const char *path, const char *other)
+{
+    enum { LITTLE = 1 << 17 }; /* a thousand rows of a dozen features */
+    if (bytes_of(path) + bytes_of(other) > LITTLE) wait_politely();
 }
 
 int svm_fail(const fen_error *err)

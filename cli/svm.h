@@ -13,6 +13,8 @@ int svm_number(const char *word, double *value);
 int svm_integer(const char *word, int32_t *value);
 /* "Unknown option: -x" (0: nothing) and the usage of c on stdout. */
 int svm_usage(const command *c, char unknown);
+/* wait_politely, unless what is to be read is so little that the work is done by one thread. */
+void svm_wait_politely(const char *path, const char *other /* NULL: none */);
 /* A failure in the words that the library chose. */
 int svm_fail(const fen_error *err);
 /* Sums over pairs of a predicted and a true value, and the lines about them. */

@@ -130,6 +130,7 @@ static int run(const command *c, int argc, const char **argv)
     wishes w = { 0 };
     int code = read_options(c, argc, argv, &w);
     if (code != EXIT_DONE) return code;
+    svm_wait_politely(w.test, w.model);
     FILE *in = fopen(w.test, "r"); /* is it there? */
     if (!in) {
         fprintf(stderr, "can't open input file %s\n", w.test);

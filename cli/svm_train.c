@@ -206,6 +206,7 @@ static int train_file(const wishes *w)
 {
     fen_error err;
     fen_svm_data *data = NULL;
+    svm_wait_politely(w->data, NULL);
     const fen_status status = fen_svm_data_read(w->data, &data, &err);
     if (status == FEN_IO) {
         fprintf(stderr, "can't open input file %s\n", w->data);

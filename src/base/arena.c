@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-enum { PAGE = 4096, LARGE = 1 << 25 };
+enum { PAGE = 4096, LARGE = 1 << 25, SMALL = 1 << 21 };
 enum { ALIGNMENT = 64 }; /* a cache line, and the widest vector register */
 
 int64_t fenp_bytes(int64_t a, int64_t b, int64_t size)
@@ -74,10 +74,17 @@ int64_t fenp_arena_bytes(int64_t count)
 
 fen_status fenp_arena_open(fenp_arena *arena, int64_t bytes, const char *what_for, fen_error *err)
 {
-    *arena = (fenp_arena){ NULL, 0, 0 };
+    *arena = (fenp_arena){ 0 };
     if (bytes < 0 || (uint64_t)bytes > PTRDIFF_MAX - ALIGNMENT)
         return fenp_no_memory(err, -1, what_for);
     int64_t rounded = (bytes / ALIGNMENT + 1) * ALIGNMENT;
+    if (rounded < SMALL) { /* pages that the last computation touched are at hand again */
+        arena->small = calloc((size_t)rounded + ALIGNMENT, 1);
+        if (!arena->small) return fenp_no_memory(err, bytes, what_for);
+        arena->base = (char *)arena->small + ALIGNMENT - (uintptr_t)arena->small % ALIGNMENT;
+        arena->size = rounded;
+        return FEN_OK;
+    }
     /* mapped, not malloced: malloc keeps freed blocks of up to 32 MB for later, thread by
      * thread, and the planner could not say what a fit takes */
     arena->base =
@@ -103,6 +110,7 @@ double *fenp_arena_doubles(fenp_arena *arena, int64_t count)
 
 void fenp_arena_close(fenp_arena *arena)
 {
-    if (arena->base) munmap(arena->base, (size_t)arena->size);
-    *arena = (fenp_arena){ NULL, 0, 0 };
+    if (arena->base && !arena->small) munmap(arena->base, (size_t)arena->size);
+    free(arena->small);
+    *arena = (fenp_arena){ 0 };
 }

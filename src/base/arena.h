@@ -17,7 +17,7 @@ void *fenp_resize(void *old, int64_t count, int64_t size);
 char *fenp_strdup(const char *text);
 
 /* A bump allocator: 64-byte aligned pieces of one block. */
-typedef struct fenp_arena { char *base; int64_t size, used; } fenp_arena;
+typedef struct fenp_arena { char *base; int64_t size, used; void *small; } fenp_arena;
 fen_status fenp_arena_open(fenp_arena *arena, int64_t bytes, const char *what_for, fen_error *err);
 double    *fenp_arena_doubles(fenp_arena *arena, int64_t count);  /* never NULL if sized right */
 void       fenp_arena_close(fenp_arena *arena);

@@ -67,6 +67,12 @@ void fenp_threads_leave(fenp_threads before)
     omp_set_num_threads(before.openmp);
 }
 
+int32_t fenp_threads_for(double operations, int32_t wanted)
+{
+    static const double worth = 5e7; /* some milliseconds of one thread */
+    return operations < worth ? 1 : wanted;
+}
+
 /* Told once that there is one thread, OpenBLAS does not ask OpenMP again: both are set. */
 static void set_both(int count)
 {

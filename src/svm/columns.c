@@ -77,8 +77,8 @@ double fenp_columns_fill(const fenp_columns *columns, const fenp_rows *rows, int
 
 fen_status fenp_svm_room(int64_t rows, int64_t columns, const char *what_for, fen_error *err)
 {
-    const int64_t bytes = fenp_bytes(rows, columns, sizeof(double)),
-                  free_bytes = fenp_memory_available();
-    if (bytes >= 0 && bytes <= free_bytes) return FEN_OK;
+    enum { LITTLE = 1 << 25 }; /* to ask the system takes longer than to train on a few rows */
+    const int64_t bytes = fenp_bytes(rows, columns, sizeof(double));
+    if (bytes >= 0 && (bytes <= LITTLE || bytes <= fenp_memory_available())) return FEN_OK;
     return fenp_no_memory(err, bytes, what_for);
 }

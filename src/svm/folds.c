@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "base/threads.h"
 #include "promise/platt.h"
 #include "svm/parts.h"
 
@@ -150,14 +149,12 @@ fen_status fen_svm_cross_validate(const fen_svm_data *data, const fen_svm_option
     }
     int64_t *fold = fenp_new(data->rows.n, sizeof *fold);
     if (!fold) return fenp_no_memory(err, 8 * data->rows.n, "folds");
-    const fenp_threads before = fenp_threads_enter(o->threads);
     status = deal(data, o, folds, fold, err);
     for (int64_t k = 0; k < folds && status == FEN_OK; k++) {
         fenp_share share;
         fenp_share_open(&share, host, (double)k / (double)folds, (double)(k + 1) / (double)folds);
         status = predict_fold(data, o, fold, k, &share.own, predicted, err);
     }
-    fenp_threads_leave(before);
     free(fold);
     return status;
 }

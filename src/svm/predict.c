@@ -168,7 +168,8 @@ fen_status fen_svm_predict(const fen_svm *m, const fen_svm_data *data, int64_t f
     if (probability && ((!m->label && !m->marks) || !fen_svm_has_probability(m)))
         return fenp_fail(err, FEN_BAD_CALL, "the model does not support probability estimates");
     room r = { 0 };
-    const fenp_threads before = fenp_threads_enter(0);
+    const double each = (double)m->vectors.n * (32.0 + (double)m->columns.count);
+    const fenp_threads before = fenp_threads_enter(fenp_threads_for((double)count * each, 0));
     fen_status status = room_open(m, count, &r, err);
     for (int64_t at = 0; at < count && status == FEN_OK; at += r.rows) {
         const int64_t here = count - at < r.rows ? count - at : r.rows;

@@ -232,9 +232,10 @@ fen_status fenp_svm_train(const fen_svm_data *data, const fen_svm_options *o, co
                           fen_svm **out, fen_error *err)
 {
     training t = { .data = data, .o = o, .host = host };
-    const fenp_threads before = fenp_threads_enter(o->threads);
     const fenp_task task = fenp_task_start(host, 0.0);
     fen_status status = fenp_columns_find(&data->rows, &t.columns, err);
+    const double n = (double)data->rows.n, each = 32.0 + (double)t.columns.count;
+    const fenp_threads before = fenp_threads_enter(fenp_threads_for(n * n * each, o->threads));
     if (status == FEN_OK)
         status = fenp_svm_classifies(o->type) ? train_pairs(&t, &task, err)
                                               : train_single(&t, &task, err);
