@@ -6,7 +6,10 @@ BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libopenblas-openmp-de
                 libjansson-dev zlib1g-dev libpopt-dev libxxhash-dev librandom123-dev)
 CHECK_PACKAGES=(clang libomp-dev libblas-dev liblapack-dev libcmocka-dev valgrind python3
                 python3-numpy python3-sklearn python3-pandas libsvm-tools liblinear-tools mandoc
-                r-cran-glmnet qemu-user git)
+                r-cran-glmnet qemu-user gcc-aarch64-linux-gnu git)
+# What the tool and its tests link, for a build that ./check runs by qemu.
+ARM64_PACKAGES=(libc6-dev libopenblas-openmp-dev libsleef-dev libjansson-dev zlib1g-dev libpopt-dev
+                libxxhash-dev librandom123-dev libcmocka-dev)
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
