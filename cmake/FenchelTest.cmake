@@ -55,14 +55,14 @@ if("thread" IN_LIST FENCHEL_SANITIZE)
 endif()
 
 # The kernels are compiled for several levels of x86-64, and a processor runs the highest it has.
-# FENCHEL_LEVELS=on runs the tests of FENCHEL_LEVEL_KINDS once more at each other level, by the same
+# FENCHEL_TEST_LEVELS=on runs the tests of FENCHEL_LEVEL_KINDS once more at each other level, by the same
 # programs. A level below is reached by taking features from what glibc calls active, which is
-# what the library asks for; OpenBLAS, which asks the processor, is told to match. A level that the
-# processor lacks is run by qemu. Neither runs more than one thread, which the native tests do.
+# what the library asks for; OpenBLAS, which asks the processor, is told to match; unit/simd sees
+# that the level is the one in FENCHEL_LEVEL. A level that the processor lacks is run by qemu. Neither runs more than one thread, which the native tests do.
 #   level | features taken away | kernels of OpenBLAS | processor in qemu, which knows no AVX-512
 set(FENCHEL_LEVEL_TABLE "avx512|||" "avx2|-AVX512F|Haswell|Haswell"
     "baseline|-AVX512F,-AVX2,-FMA|Nehalem|Nehalem")
-set(FENCHEL_LEVEL_KINDS unit law golden cli)
+set(FENCHEL_LEVEL_KINDS unit law golden cli docs examples)
 set(FENCHEL_EMULATED_KINDS unit law)
 set(FENCHEL_LEVEL_FREE cli/files cli/help cli/lp_memory)   # what no level changes, and is long
 
@@ -82,8 +82,8 @@ function(fenchel_native_level out)
     set(${out} "${level}" PARENT_SCOPE)
 endfunction()
 fenchel_native_level(FENCHEL_NATIVE_LEVEL)
-set(FENCHEL_LEVELS off CACHE STRING "tests at other levels of x86-64: off, on, or all by qemu")
-set_property(CACHE FENCHEL_LEVELS PROPERTY STRINGS off on qemu)
+set(FENCHEL_TEST_LEVELS off CACHE STRING "tests at other levels of x86-64: off, on, or all by qemu")
+set_property(CACHE FENCHEL_TEST_LEVELS PROPERTY STRINGS off on qemu)
 
 # Files of one kind, if that kind is wanted.
 function(fenchel_test_files kind ending out)
@@ -123,7 +123,7 @@ function(fenchel_add_test kind name)
     if(NOT CMAKE_CROSSCOMPILING OR NOT ${kind}/${name} IN_LIST FENCHEL_TOO_LONG_TO_EMULATE)
         fenchel_add_test_at(${preset} ${kind} ${name} "" ${ARGN})
     endif()
-    if(FENCHEL_LEVELS STREQUAL "off" OR NOT FENCHEL_NATIVE_LEVEL
+    if(FENCHEL_TEST_LEVELS STREQUAL "off" OR NOT FENCHEL_NATIVE_LEVEL
        OR NOT kind IN_LIST FENCHEL_LEVEL_KINDS OR ${kind}/${name} IN_LIST FENCHEL_LEVEL_FREE)
         return()
     endif()
@@ -131,20 +131,20 @@ function(fenchel_add_test kind name)
     foreach(row ${FENCHEL_LEVEL_TABLE})
         string(REPLACE "|" ";" row "${row}")
         list(POP_FRONT row level without blas cpu)
+        set(at "FENCHEL_LEVEL=${level};OMP_NUM_THREADS=1")
         if(level STREQUAL FENCHEL_NATIVE_LEVEL)
             set(lacking FALSE)
-        elseif(lacking OR FENCHEL_LEVELS STREQUAL "qemu")
-            fenchel_add_emulated_test(${preset}-${level} ${kind} ${name} "${cpu}" ${ARGN})
+        elseif(lacking OR FENCHEL_TEST_LEVELS STREQUAL "qemu")
+            fenchel_add_emulated_test(${preset}-${level} ${kind} ${name} "${at}" "${cpu}" ${ARGN})
         else()
             fenchel_add_test_at(${preset}-${level} ${kind} ${name}
-                "GLIBC_TUNABLES=glibc.cpu.hwcaps=${without};OPENBLAS_CORETYPE=${blas};OMP_NUM_THREADS=1"
-                ${ARGN})
+                "GLIBC_TUNABLES=glibc.cpu.hwcaps=${without};OPENBLAS_CORETYPE=${blas};${at}" ${ARGN})
         endif()
     endforeach()
 endfunction()
 
 # One test that says SKIPPED stands for all of a level that cannot be run.
-function(fenchel_add_emulated_test prefix kind name cpu)
+function(fenchel_add_emulated_test prefix kind name environment cpu)
     find_program(FENCHEL_QEMU qemu-x86_64)
     if(NOT kind IN_LIST FENCHEL_EMULATED_KINDS
        OR ${kind}/${name} IN_LIST FENCHEL_TOO_LONG_TO_EMULATE)
@@ -152,7 +152,7 @@ function(fenchel_add_emulated_test prefix kind name cpu)
     endif()
     if(cpu AND FENCHEL_QEMU)
         set(FENCHEL_LAUNCHER ${FENCHEL_QEMU} -cpu ${cpu})
-        fenchel_add_test_at(${prefix} ${kind} ${name} "OMP_NUM_THREADS=1" ${ARGN})
+        fenchel_add_test_at(${prefix} ${kind} ${name} "${environment}" ${ARGN})
     elseif(NOT TEST ${prefix}:${kind}/all)
         set(FENCHEL_SKIP "this processor lacks the level, and qemu-x86_64 is not installed")
         if(NOT cpu)
