@@ -58,7 +58,8 @@ endif()
 # FENCHEL_TEST_LEVELS=on runs the tests of FENCHEL_LEVEL_KINDS once more at each other level, by the same
 # programs. A level below is reached by taking features from what glibc calls active, which is
 # what the library asks for; OpenBLAS, which asks the processor, is told to match; unit/simd sees
-# that the level is the one in FENCHEL_LEVEL. A level that the processor lacks is run by qemu. Neither runs more than one thread, which the native tests do.
+# that the level is the one in FENCHEL_LEVEL. A level that the processor lacks is run by qemu. Neither
+# runs more than one thread, which the native tests do.
 #   level | features taken away | kernels of OpenBLAS | processor in qemu, which knows no AVX-512
 set(FENCHEL_LEVEL_TABLE "avx512|||" "avx2|-AVX512F|Haswell|Haswell"
     "baseline|-AVX512F,-AVX2,-FMA|Nehalem|Nehalem")
