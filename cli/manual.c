@@ -145,8 +145,13 @@ static void put_files(void)
          "little\\-endian arrays. It holds the preparation of the columns, so raw rows are\n"
          "enough to predict. Nothing in it is executed.\n"
          ".PP\n"
-         "Files are written under a temporary name beside their place, synced and renamed: an\n"
-         "existing file is replaced whole or stays as it was.");
+         "Files get their name when they are whole and synced: an existing file is replaced whole\n"
+         "or stays as it was, however the process ends. Symbolic links are followed; mode and owner\n"
+         "stay.\n"
+         ".SH SIGNALS\n"
+         "SIGINT, SIGTERM and SIGHUP stop an iterative fit after the step at hand: the model so far\n"
+         "is saved. Anything else ends within one second and writes nothing. Both are exit status\n"
+         "130. A second signal ends the process at once.");
 }
 
 int print_manual(void)

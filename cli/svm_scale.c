@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { UNREADABLE = 255 }; /* LIBSVM's exit code for a bad label or a bad file of factors */
 
@@ -31,6 +32,7 @@ typedef struct scaling {
     long count, sorted, places; /* places: room for so many */
     long nonzeros, written;
     FILE *in;
+    off_t size; /* at least, of a file on disk */
     char *line;
     size_t room;
 } scaling;
@@ -43,10 +45,14 @@ static int say(int code, const char *text, const char *name)
 
 /* ---- reading ------------------------------------------------------------------------- */
 
-/* The next row: 1 and its label and the rest of it; 0 at the end; -1: no label. */
+/* The next row: 1 and its label and the rest of it; 0 at the end; -1: no label, said. */
 static int next_row(scaling *s, double *label, char **rest)
 {
-    if (getline(&s->line, &s->room, s->in) < 0) return 0;
+    if (getline(&s->line, &s->room, s->in) < 0) {
+        if (ftello(s->in) >= s->size) return 0;
+        say(0, "ERROR: the file became shorter while it was read", "");
+        return -1;
+    }
     *label = strtod(s->line, rest);
     if (*rest == s->line) {
         say(0, "ERROR: failed to read labels", "");
@@ -391,7 +397,10 @@ static int run(const command *c, int argc, const char **argv)
     factors f = { 0 };
     int code = read_options(&s, argc, argv);
     if (code == EXIT_DONE) {
+        struct stat about;
         s.in = fopen(s.file, "r");
+        if (s.in && fstat(fileno(s.in), &about) == 0 && S_ISREG(about.st_mode))
+            s.size = about.st_size;
         code = s.in ? scale_file(&s, &f) : say(SVM_FAILED, "can't open file ", s.file);
     }
     if (s.in) fclose(s.in);
