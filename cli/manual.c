@@ -140,18 +140,19 @@ static void put_files(void)
          ".TP\n\\fIDATA\\fR\n"
          "Rows with named columns, plain or compressed by gzip. Formats:");
     put_choices("format");
-    puts(".TP\n\\fIMODEL\\fR (\\fB.fen\\fR)\n"
-         "A safetensors file: eight bytes with the length of the header, a JSON header, raw\n"
-         "little\\-endian arrays. It holds the preparation of the columns, so raw rows are\n"
-         "enough to predict. Nothing in it is executed.\n"
-         ".PP\n"
-         "Files get their name when they are whole and synced: an existing file is replaced whole\n"
-         "or stays as it was, however the process ends. Symbolic links are followed; mode and owner\n"
-         "stay.\n"
-         ".SH SIGNALS\n"
-         "SIGINT, SIGTERM and SIGHUP stop an iterative fit after the step at hand: the model so far\n"
-         "is saved. Anything else ends within one second and writes nothing. Both are exit status\n"
-         "130. A second signal ends the process at once.");
+    puts(
+        ".TP\n\\fIMODEL\\fR (\\fB.fen\\fR)\n"
+        "A safetensors file: eight bytes with the length of the header, a JSON header, raw\n"
+        "little\\-endian arrays. It holds the preparation of the columns, so raw rows are\n"
+        "enough to predict. Nothing in it is executed.\n"
+        ".PP\n"
+        "Files get their name when they are whole and synced: an existing file is replaced whole\n"
+        "or stays as it was, however the process ends. Symbolic links are followed; mode and owner\n"
+        "stay.\n"
+        ".SH SIGNALS\n"
+        "SIGINT, SIGTERM and SIGHUP stop an iterative fit after the step at hand: the model so far\n"
+        "is saved. Anything else ends within one second and writes nothing. Both are exit status\n"
+        "130. A second signal ends the process at once.");
 }
 
 int print_manual(void)

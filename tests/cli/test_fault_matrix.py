@@ -16,7 +16,7 @@ import unittest
 from tool import FENCHEL, ToolTest
 
 OLD = b"what was here before\n"
-OUT = "out"
+OUT = "out.svg"     # pictures want that ending, others take any
 # name: the words, and which of them is read for long; OUT is written
 COMMANDS = {
     "fit": ("fit data.csv --gamma mean --lambda 1e-3 --quiet -o OUT", "data.csv"),
@@ -106,15 +106,14 @@ class Matrix(ToolTest):
     def each(self):
         self.new = {}
         for name in COMMANDS:
-            with self.subTest(name):
-                print(name, flush=True)
-                self.before()
-                self.assertEqual(self.run_once(name), 0)
-                self.new[name] = self.read(OUT)
-                self.old_or_new(name, 0)
-                self.nothing_left(name)
-                self.before()
-                yield name
+            print(name, flush=True)
+            self.before()
+            self.assertEqual(self.run_once(name), 0, name)
+            self.new[name] = self.read(OUT)
+            self.old_or_new(name, 0)
+            self.nothing_left(name)
+            self.before()
+            yield name
 
     # ---- the faults ---------------------------------------------------------------------
 
@@ -246,7 +245,8 @@ class Matrix(ToolTest):
                 vanish(self.path(read))
                 code = tool.wait(timeout=300)
                 self.write(read, self.contents[read])
-                self.old_or_new(name, code)
+                # svm-scale reads on after its factors are written
+                self.old_or_new(name, None if name == "svm-scale" else code)
                 self.nothing_left(name)
 
     def test_stale_temporaries(self):
