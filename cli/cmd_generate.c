@@ -24,13 +24,14 @@ static int run(const request *r)
     if (code == EXIT_DONE) code = check_output(r->output, (const char *const[]){ NULL });
     if (code != EXIT_DONE) return code;
     fen_status status = fen_table_generate(r->operand[0], &r->options, &table, &err);
-    if (!status)
+    if (!status && interrupted())
+        code = complain(EXIT_INTERRUPTED, "interrupted; nothing was written");
+    else if (!status)
         status =
             fen_table_write(table, to_stdout ? "-" : r->output, to_stdout ? "csv" : NULL, &err);
-    if (!status) note_written();
-    if (status)
-        code = fail(&err);
-    else if (!to_stdout)
+    if (status) code = fail(&err);
+    if (code == EXIT_DONE) note_written();
+    if (code == EXIT_DONE && !to_stdout)
         code = report_table(r, fen_table_rows(table), fen_table_columns(table), r->output);
     fen_table_free(table);
     return code;
