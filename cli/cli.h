@@ -94,6 +94,18 @@ void            progress_end(void);           /* clears the line; may be called 
 int             interrupted(void);
 void            note_written(void);           /* an output is in place: interruptions say so */
 
+/* ---- terminal.c: stdout and stderr show control characters, which they do not send -------- */
+extern FILE *data_out;                        /* for data: byte by byte, but not to a terminal */
+extern FILE *plain_err;                       /* for the line of progress alone */
+int  terminal_prepare(void);                  /* first of all; an exit code */
+int  terminal_flush(void);                    /* nonzero: standard output was not written */
+/* The whole of text on one line: its line breaks and tabs are not the tool's own. */
+const char *printable(const char *text, char *out, size_t size);
+
+/* ---- memory.c ------------------------------------------------------------------------- */
+void    hold_memory(int64_t bytes);           /* --memory from here on; 0: no limit */
+int64_t memory_held(void);
+
 /* ---- files ------------------------------------------------------------------------------ */
 /* DATA with its ending (and .gz) replaced by .fen; to be freed; NULL: out of memory. */
 char *model_path(const char *data);

@@ -71,7 +71,10 @@ static void print_target(const json_t *json, const span *s, int named)
     const int square = strcmp(json_text_at(json, "loss"), "square") == 0;
     const int lp = is_lp(json);
     const char *score = score_name(json, square);
-    if (named) printf("\n%s\n", json_text_at(point_at(s, s->from), "target"));
+    char name[256];
+    if (named)
+        printf("\n%s\n",
+               printable(json_text_at(point_at(s, s->from), "target"), name, sizeof name));
     printf("  ");
     if (!lp) printf("%7s ", "power");
     printf("%11s ", "lambda");

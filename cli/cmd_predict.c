@@ -277,7 +277,10 @@ static void say_notes(const job *j)
 {
     char note[NOTES][NOTE_ROOM];
     const int count = write_notes(j, note);
-    for (int k = 0; k < count; k++) fprintf(stderr, "%s: %s\n", j->r->operand[1], note[k]);
+    char file[1024], line[NOTE_ROOM];
+    printable(j->r->operand[1], file, sizeof file);
+    for (int k = 0; k < count; k++)
+        fprintf(stderr, "%s: %s\n", file, printable(note[k], line, sizeof line));
 }
 
 static int print_json(job *j)

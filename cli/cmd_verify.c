@@ -90,9 +90,9 @@ static void print_target(const fen_model *model, int64_t t, const fen_certificat
                          const char *norm)
 {
     fen_certificate stored = fen_model_certificate(model, t);
-    char name[256];
+    char name[256], shown[256];
     fen_model_target_words(model, t, name, sizeof name);
-    printf("%-20s %20s %20s\n", name, "stored", "recomputed");
+    printf("%-20s %20s %20s\n", printable(name, shown, sizeof shown), "stored", "recomputed");
     print_row("primal", VALUE_DIGITS, stored.primal, now->primal);
     print_row("dual", VALUE_DIGITS, stored.dual, now->dual);
     print_row("gap", REST_DIGITS, stored.gap, now->gap);

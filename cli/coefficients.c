@@ -57,6 +57,8 @@ static listing list_coefficients(const json_t *model, int64_t targets)
 
 const char *fitted(const char *name, int width, char *out, size_t size)
 {
+    char shown[512];
+    name = printable(name, shown, sizeof shown);
     const size_t length = strlen(name), room = (size_t)width;
     if (length <= room || room < 4)
         snprintf(out, size, "%s", name);
@@ -95,6 +97,7 @@ enum { NAME = 26, NUMBER = 13 };
 static void print_one(const listing *l, const json_t *model, size_t shown)
 {
     const int range = strcmp(json_text_at(model, "scale"), "range") == 0;
+    char name[256];
     printf("%-*s%-*s %*s", LABEL_WIDTH, "Coefficients", NAME, "", NUMBER, "value");
     if (l->scaled) printf(" %*s", NUMBER, range ? "over range" : "standardised");
     printf("%s\n", l->groups ? "  group" : "");
@@ -103,7 +106,7 @@ static void print_one(const listing *l, const json_t *model, size_t shown)
         print_name(json_text_at(json, "name"), NAME);
         printf(" %*.6g", NUMBER, json_at_target(json, "value", 0));
         if (l->scaled) printf(" %*.6g", NUMBER, json_at_target(json, "standardised", 0));
-        if (l->groups) printf("  %s", json_text_at(json, "group"));
+        if (l->groups) printf("  %s", printable(json_text_at(json, "group"), name, sizeof name));
         printf("%s\n", aliased_mark(json));
     }
     print_name("(intercept)", NAME);

@@ -59,7 +59,7 @@ static ssize_t pass_on(void *cookie, const char *at, size_t size)
 
 fen_status sink_open(sink *s, const char *path)
 {
-    *s = (sink){ .stream = stdout };
+    *s = (sink){ .stream = data_out };
     if (is_standard_output(path)) return FEN_OK;
     if (fen_sink_open(path, &s->file, &s->err)) return s->err.status;
     s->stream = fopencookie(s, "w", (cookie_io_functions_t){ .write = pass_on });

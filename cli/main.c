@@ -36,13 +36,13 @@ static const int exit_of_status[FEN_STATUS_COUNT] = {
 
 int complain(int code, const char *format, ...)
 {
+    char text[4096], shown[4096];
     va_list arguments;
     progress_end();
-    fputs("fenchel: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    fprintf(stderr, "fenchel: %s\n", printable(text, shown, sizeof shown));
     return code;
 }
 
@@ -50,6 +50,11 @@ int fail(const fen_error *err)
 {
     if (err->status == FEN_STOPPED) /* our own progress callback asked for it */
         return complain(EXIT_INTERRUPTED, "interrupted; nothing was written");
+    if (err->status == FEN_MEMORY && memory_held() > 0) {
+        char text[32];
+        return complain(EXIT_ROOM, "%s (--memory is %s)", err->message,
+                        bytes_text((double)memory_held(), text));
+    }
     return complain(exit_of_status[err->status], "%s", err->message);
 }
 
@@ -101,6 +106,7 @@ static int run_command(const command *c, int argc, const char **argv)
     if (c->drop_in) return c->drop_in(c, argc, argv);
     wait_politely();
     int code = request_read(&r, c, argc, argv);
+    if (code == EXIT_DONE) hold_memory(r.options.memory_limit_bytes);
     if (code == EXIT_DONE) code = r.help ? print_command_help(c, stdout) : c->run(&r);
     progress_end();
     request_free(&r);
@@ -146,9 +152,10 @@ int main(int argc, char **argv)
     all_words = argv;
     if (!isatty(STDOUT_FILENO)) setvbuf(stdout, page, _IOFBF, sizeof page);
     signals_prepare();
-    int code = dispatch(argc, (const char **)argv);
+    int code = terminal_prepare();
+    if (code == EXIT_DONE) code = dispatch(argc, (const char **)argv);
     errno = 0;
-    if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE)
+    if (terminal_flush() && code == EXIT_DONE)
         return complain(EXIT_FILE, "standard output cannot be written: %s",
                         errno ? strerror(errno) : "an earlier write failed");
     return code;

@@ -193,6 +193,7 @@ int report_table(const request *r, int64_t rows, int64_t columns, const char *pa
         json_object_set_new(json, "path", json_text(path));
         return json_print(json);
     }
-    if (!r->quiet) printf("%s: %" PRId64 " rows\n", path, rows);
+    char name[1024];
+    if (!r->quiet) printf("%s: %" PRId64 " rows\n", printable(path, name, sizeof name), rows);
     return EXIT_DONE;
 }

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "plot.h"
 
 enum { FRAME = 614, PANEL = 460, LEFT = 76, TOP = 62, BOTTOM = 58, END = LEFT + FRAME };
@@ -48,21 +49,17 @@ static double down(const panel *p, double y)
 /* At most so many characters, with what XML reserves written out. */
 static void put_escaped(FILE *out, const char *text, int most)
 {
-    for (int count = 0; *text && count < most; text++) {
-        count += ((unsigned char)*text & 0xc0) != 0x80; /* UTF-8: the first byte of a character */
-        if (*text == '<')
-            fputs("&lt;", out);
-        else if (*text == '>')
-            fputs("&gt;", out);
-        else if (*text == '&')
-            fputs("&amp;", out);
-        else if ((unsigned char)*text < 32)
-            fputc(' ', out);
-        else
-            fputc(*text, out);
+    const char *end = text + strlen(text);
+    char shown[8];
+    for (int count = 0; text < end && count < most; count++) {
+        text += fen_character_show(text, end - text, shown);
+        const char *reserved = shown[0] == '<'   ? "&lt;"
+                               : shown[0] == '>' ? "&gt;"
+                               : shown[0] == '&' ? "&amp;"
+                                                 : shown;
+        fputs(reserved, out);
     }
-    while (((unsigned char)*text & 0xc0) == 0x80) fputc(*text++, out);
-    if (*text) fputs("...", out);
+    if (text < end) fputs("...", out);
 }
 
 static void put_words(const panel *p, double x, double y, const char *anchor, const char *colour,

@@ -92,13 +92,13 @@ static int on_progress(void *user, const char *stage, double fraction)
     if (!state.visible || passed < 0.3 || time - state.last < 0.1 || stop_asked) return stop_asked;
     state.last = time;
     state.on_line = 1;
-    fprintf(stderr, "\r\033[K%3.0f%%  %s", 100 * fraction, stage);
+    fprintf(plain_err, "\r\033[K%3.0f%%  %s", 100 * fraction, stage);
     double left = passed * (1 - fraction) / fraction;
     if (fraction > 0.05 && passed > 2 && left > 1) { /* before that it is a guess */
         char text[32];
-        fprintf(stderr, ", %s left", seconds_text(left, text));
+        fprintf(plain_err, ", %s left", seconds_text(left, text));
     }
-    fflush(stderr);
+    fflush(plain_err);
     return 0;
 }
 
@@ -114,7 +114,7 @@ const fen_host *progress_begin(int quiet)
 
 void progress_end(void)
 {
-    if (state.on_line) fputs("\r\033[K", stderr);
+    if (state.on_line) fputs("\r\033[K", plain_err);
     state.on_line = 0;
     state.visible = 0;
 }

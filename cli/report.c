@@ -8,13 +8,13 @@
 
 void report(const char *label, const char *format, ...)
 {
-    char head[LABEL_WIDTH + 1], text[2048];
+    char head[LABEL_WIDTH + 1], text[2048], line[4096];
     va_list arguments;
     snprintf(head, sizeof head, "%-*s", LABEL_WIDTH, label);
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    print_wrapped(stdout, head, text);
+    print_wrapped(stdout, head, printable(text, line, sizeof line));
 }
 
 int64_t target_count(const json_t *model)
@@ -339,9 +339,10 @@ static void certificate_row(const json_t *model, int64_t t)
     if (!isnan(dual)) snprintf(number[1], sizeof number[1], "%.7g", dual);
     if (!isnan(json_at_target(model, "relative_gap", t)))
         snprintf(number[2], sizeof number[2], "%.2g", gap);
-    printf("%*s%-16.16s %12s %12s %9s  %s\n", LABEL_WIDTH, "",
-           is_joint(model) ? "all together" : target_name(model, t), number[0], number[1],
-           number[2], verdict(model, t));
+    char name[256];
+    printf("%*s%-16s %12s %12s %9s  %s\n", LABEL_WIDTH, "",
+           fitted(is_joint(model) ? "all together" : target_name(model, t), 16, name, sizeof name),
+           number[0], number[1], number[2], verdict(model, t));
 }
 
 static int64_t worst_target(const json_t *model)

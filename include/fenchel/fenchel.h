@@ -381,6 +381,11 @@ FEN_API const char *fen_list(const char *kind, int32_t i, const char **help);
 FEN_API const char *fen_status_text(fen_status status);
 FEN_API const char *fen_verdict_text(fen_verdict verdict);
 FEN_API const char *fen_version(void);
+/* The first character of a text from a file as it may be shown on a terminal: itself; \u001b for
+ * control characters, line breaks among them, and for those that turn the direction of writing;
+ * \xff for a byte that is not UTF-8. Returns how many bytes of text it takes; shown ends with 0.
+ * Messages of fen_error are shown so already. */
+FEN_API int         fen_character_show(const char *text, int64_t length /* > 0 */, char shown[8]);
 FEN_API void        fen_text_free(char *text);
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 /* error.c -- one sentence for the person, one status for the program
  *
- * Messages longer than fen_error holds are cut and end in "...". */
+ * Names and cells of files stand in messages: control characters are shown, not sent. Messages
+ * longer than fen_error holds are cut and end in "...". */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,16 +11,25 @@ fen_status fenp_fail(fen_error *err, fen_status status, const char *format, ...)
 {
     if (!err) return status;
     /* Written aside first: an argument may be err->message itself. */
-    char message[sizeof err->message];
+    const size_t most = sizeof err->message - 1;
+    char text[2 * sizeof err->message], shown[8];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(message, sizeof message, format, arguments);
+    if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = '\0';
     va_end(arguments);
-    if (length < 0)
-        message[0] = '\0';
-    else if ((size_t)length >= sizeof message)
-        memcpy(message + sizeof message - 4, "...", 4);
-    memcpy(err->message, message, sizeof message);
+    size_t used = 0, fits = 0; /* fits: what leaves room for "..." */
+    for (const char *at = text, *end = text + strlen(text); at < end;) {
+        at += fen_character_show(at, end - at, shown);
+        if (used + strlen(shown) > most) {
+            memcpy(err->message + fits, "...", 3);
+            used = fits + 3;
+            break;
+        }
+        memcpy(err->message + used, shown, strlen(shown));
+        used += strlen(shown);
+        if (used + 3 <= most) fits = used;
+    }
+    err->message[used] = '\0';
     err->status = status;
     return status;
 }

@@ -41,7 +41,7 @@ static const fenp_option table[] = {
       &fenp_int32_type, AT(index_base), 0, 1, "auto", -1, NULL, 0 },
     { { "missing", "LIST", "auto", READ,
         "cells that mean \"missing\", as the empty cell does; auto: those that the training file of "
-        "MODEL was read with, else NA,N/A,?,null,NULL" },
+        "MODEL was read with, else NA,N/A,?,null,NULL,NaN,nan" },
       &fenp_text_type, AT(missing), 0, 0, NULL, 0, NULL, 0 },
     { { "text", "NAMES", "", READ, "columns to be taken as text although they look like numbers, besides those of MODEL" },
       &fenp_text_type, AT(text), 0, 0, NULL, 0, NULL, 0 },

@@ -16,9 +16,11 @@
 #include <unistd.h>
 #include <zlib.h>
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "data/bytes.h"
 
+enum { ROW_MOST = 1 << 30, ROW_LEAST = 1 << 22 };
 enum { HEAD = 1 << 16, PACKED = 1 << 18, SHARE = 1 << 18 }; /* SHARE: for one thread */
 
 struct fen_bytes {
@@ -263,4 +265,27 @@ void fenp_bytes_close(fen_bytes *in)
     free(in->input);
     free(in->name);
     free(in);
+}
+
+/* ---- rows of text ----------------------------------------------------------------------- */
+
+int64_t fenp_row_limit(const fen_options *o)
+{
+    const int64_t memory =
+        o->memory_limit_bytes > 0 ? o->memory_limit_bytes : fenp_memory_available();
+    const int64_t share = memory / 4 > ROW_LEAST ? memory / 4 : ROW_LEAST;
+    return share < ROW_MOST ? share : ROW_MOST;
+}
+
+fen_status fenp_row_too_long(const fen_bytes *in, int64_t line, int64_t limit, fen_error *err)
+{
+    if (limit == ROW_MOST)
+        return fenp_fail(err, FEN_BAD_DATA,
+                         "%.200s:%lld: a row of more than 1 GB begins here; is a quote not closed, "
+                         "or is this another kind of file?",
+                         in->name, (long long)line);
+    return fenp_fail(err, FEN_MEMORY,
+                     "%.200s:%lld: out of memory: a row of more than %lld MB begins here; raise "
+                     "--memory; or is a quote or the end of a line missing?",
+                     in->name, (long long)line, (long long)limit / 1000000);
 }

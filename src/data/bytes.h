@@ -15,4 +15,10 @@ fen_status  fenp_bytes_peek(fen_bytes *in, const char **head, int64_t *size, fen
 const char *fenp_bytes_name(const fen_bytes *in);
 double      fenp_bytes_fraction(const fen_bytes *in);    /* of the file on disk */
 void        fenp_bytes_close(fen_bytes *in);
+
+/* The longest row of text that is read: 1 GB, or a quarter of --memory (else of what the machine
+ * has), since its cells take several times as much. */
+int64_t     fenp_row_limit(const fen_options *o);
+/* A longer one begins in this line. */
+fen_status  fenp_row_too_long(const fen_bytes *in, int64_t line, int64_t limit, fen_error *err);
 #endif

@@ -4,8 +4,9 @@
  *   the text of the next block. What the file is like is found from its beginning, once.
  * Special cases: BOM, CRLF, blank lines, a missing last newline, gzip; text that is UTF-16 or
  *   binary is refused. '#' begins no comment. A block grows until it holds one row; a row
- *   of more than 1 GB is taken for a missing quote or newline.
- * Memory: the text of two blocks and the cells of one, whatever the size of the file.
+ *   beyond fenp_row_limit is refused.
+ * Memory: the text of two blocks and the cells of one, whatever the size of the file; blocks are
+ *   smaller where --memory is small.
  */
 #include <omp.h>
 #include <stdlib.h>
@@ -21,7 +22,6 @@ enum {
     FIRST_BYTES = 1 << 16,
     BLOCK_BYTES = 1 << 23,
     SAMPLE_BYTES = 1 << 22,
-    ROW_LIMIT = 1 << 30,
     PARTS_PER_THREAD = 16, /* so that a slow piece does not hold up the others */
     PARTS_MAX = 256
 };
@@ -39,7 +39,7 @@ typedef struct reader {
     int at_end; /* of the file: text has its last byte, and ends a line */
     char newline;
     int64_t line; /* of the first unread byte */
-    int64_t block_bytes;
+    int64_t block_bytes, row_limit;
     int threads;
     /* read while the block is parsed: what follows it, in a second buffer */
     buffer ahead;
@@ -132,19 +132,21 @@ static fen_status check_text(reader *r, fen_error *err)
     return FEN_OK;
 }
 
+/* The row that is not complete stands behind those that are. */
 static fen_status too_long(const reader *r, fen_error *err)
 {
-    return fenp_fail(err, FEN_BAD_DATA,
-                     "%.200s:%lld: a row of more than 1 GB begins here; is a quote not closed, or "
-                     "is this not CSV?",
-                     fenp_bytes_name(r->in), (long long)r->line);
+    const char *from = r->text.at + r->text.begin, *cut[2] = { from, from };
+    fenp_csv_cut(&r->layout.style, from, r->text.used - r->text.begin, 0, 1, cut);
+    return fenp_row_too_long(r->in, r->line + fenp_csv_newlines(from, cut[1], r->newline),
+                             r->row_limit, err);
 }
 
 static fen_status find_layout(reader *r, fen_error *err)
 {
     int enough = 0;
     for (int64_t want = SAMPLE_BYTES; !enough; want *= 2) {
-        if (want > ROW_LIMIT) return too_long(r, err);
+        if (want / 2 >= r->row_limit) return too_long(r, err);
+        if (want > r->row_limit) want = r->row_limit;
         fen_status status = fetch(r, want, err);
         if (status != FEN_OK) return status;
         status = fenp_csv_sniff(r->text.at + r->text.begin, r->text.used - r->text.begin, r->at_end,
@@ -279,7 +281,8 @@ fen_status fenp_csv_open(fen_bytes *in, const fen_options *o, int64_t block_byte
     r->layout.name = fenp_bytes_name(in);
     r->layout.like = o->like;
     r->line = 1;
-    r->block_bytes = block_bytes;
+    r->row_limit = fenp_row_limit(o);
+    r->block_bytes = block_bytes < r->row_limit / 8 ? block_bytes : r->row_limit / 8;
     r->threads = o->threads > 0 ? o->threads : omp_get_num_procs();
     fen_status status = open_text(r, o, err);
     if (status != FEN_OK)
@@ -302,7 +305,8 @@ static fen_status cut_block(reader *r, const char **cut, int *parts, fen_error *
     int64_t most = (int64_t)r->threads * PARTS_PER_THREAD;
     if (most > PARTS_MAX) most = PARTS_MAX;
     for (int64_t want = r->block_bytes;; want *= 2) {
-        if (want > ROW_LIMIT) return too_long(r, err);
+        if (want / 2 >= r->row_limit) return too_long(r, err);
+        if (want > r->row_limit) want = r->row_limit;
         fen_status status = fetch(r, want, err);
         if (status != FEN_OK) return status;
         int64_t unread = r->text.used - r->text.begin, size = unread < want ? unread : want;

@@ -45,7 +45,7 @@ int64_t fenp_csv_newlines(const char *p, const char *end, char newline);
 int fenp_csv_number(const fenp_csv_style *style, const fenp_csv_cell *cell, double *value);
 /* Copies a cell with its doubled quotes made single; out has room for cell->length bytes. */
 int64_t fenp_csv_unquote(const fenp_csv_cell *cell, char *out);
-/* A cell fit for a message: short, no control characters. */
+/* A cell fit for a message: its beginning. */
 void fenp_csv_excerpt(const fenp_csv_cell *cell, char out[64]);
 
 /* ---- csv_sniff.c: what the file is like ------------------------------------------------ */

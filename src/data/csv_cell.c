@@ -226,9 +226,6 @@ void fenp_csv_excerpt(const fenp_csv_cell *cell, char out[64])
     /* not in the middle of a UTF-8 character */
     while (length < cell->length && length > 0 && ((unsigned char)cell->at[length] & 0xc0) == 0x80)
         length--;
-    for (int64_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)cell->at[i];
-        out[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
-    }
+    memcpy(out, cell->at, (size_t)length);
     memcpy(out + length, length < cell->length ? "..." : "", length < cell->length ? 4 : 1);
 }

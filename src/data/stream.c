@@ -57,6 +57,52 @@ static int has_ending(const char *path, size_t length, const char *endings)
     return 0;
 }
 
+/* Files that hold tables and that others read: their first bytes, and a way to a CSV of them. */
+static const struct {
+    const char *first, *name, *way;
+} foreign[] = {
+    { "PAR1", "a Parquet file",
+      "pandas.read_parquet(FILE).to_csv(OUT, index=False) in Python makes a CSV of it" },
+    { "ARROW1", "an Arrow (Feather) file",
+      "pandas.read_feather(FILE).to_csv(OUT, index=False) in Python makes a CSV of it" },
+    { "\x89HDF", "a HDF5 file",
+      "pandas.read_hdf(FILE).to_csv(OUT, index=False) in Python makes a CSV of it" },
+    { "SQLite format 3", "a SQLite database", "sqlite3 -csv -header FILE 'SELECT ...' > OUT" },
+    { "\xd0\xcf\x11\xe0", "a spreadsheet (.xls)", "save it as CSV where it was made" },
+    { "PK\3\4", "a zip archive or a spreadsheet (.xlsx, .ods)",
+      "unzip it; save a spreadsheet as CSV where it was made" },
+    { "BZh", "compressed by bzip2", "bzip2 -dc FILE | fenchel ... - reads it" },
+    { "\xfd" "7zXZ", "compressed by xz", "xz -dc FILE | fenchel ... - reads it" },
+    { "\x28\xb5\x2f\xfd", "compressed by zstd", "zstd -dc FILE | fenchel ... - reads it" },
+};
+
+/* An object, or an array of objects or arrays; a name in a header may begin with a bracket. */
+static int is_json(const char *head, int64_t size)
+{
+    int64_t at = 0;
+    char mark[2] = { 0 };
+    for (int k = 0; k < 2; k++) {
+        while (at < size && strchr(" \t\r\n", head[at])) at++;
+        if (at < size) mark[k] = head[at++];
+    }
+    return (mark[0] == '{' && mark[1] == '"') || (mark[0] == '[' && strchr("[{", mark[1]));
+}
+
+static fen_status refuse_foreign(const char *path, const char *head, int64_t size, fen_error *err)
+{
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        const size_t length = strlen(foreign[i].first);
+        if (size >= (int64_t)length && memcmp(head, foreign[i].first, length) == 0)
+            return fenp_fail(err, FEN_BAD_DATA, "%.200s is %s, which is not read here; %s", path,
+                             foreign[i].name, foreign[i].way);
+    }
+    if (!is_json(head, size)) return FEN_OK;
+    return fenp_fail(err, FEN_BAD_DATA,
+                     "%.200s is JSON, which is not read here; pandas.read_json(FILE%s).to_csv(OUT, "
+                     "index=False) in Python makes a CSV of it",
+                     path, head[0] == '{' ? ", lines=True" : "");
+}
+
 static fen_status format_to_read(fen_bytes *in, const char *path, const char *asked,
                                  const fen_format **format, fen_error *err)
 {
@@ -64,6 +110,8 @@ static fen_status format_to_read(fen_bytes *in, const char *path, const char *as
     const char *head;
     int64_t size;
     fen_status status = fenp_bytes_peek(in, &head, &size, err);
+    if (status != FEN_OK) return status;
+    status = refuse_foreign(path, head, size, err);
     if (status != FEN_OK) return status;
     size_t length = strlen(path);
     if (has_ending(path, length, ".gz")) length -= 3;
@@ -138,9 +186,8 @@ static fen_status gather(fen_table **table, fen_table *block, const fen_options 
     }
     fen_status status = fenp_table_append(*table, block, err);
     fen_table_free(block);
-    int64_t bytes = (*table)->cells ? fenp_bytes((*table)->rows, (*table)->cols, 8)
-                                    : fenp_bytes((*table)->start[(*table)->rows], 16, 1);
-    if (status == FEN_OK && o->memory_limit_bytes > 0 && bytes > o->memory_limit_bytes)
+    if (status == FEN_OK && o->memory_limit_bytes > 0 &&
+        fenp_memory_resident() > o->memory_limit_bytes)
         return fenp_fail(err, FEN_MEMORY,
                          "%.200s: its first %lld rows alone take more than --memory, which is %.3g "
                          "GB; raise it or use fewer rows",

@@ -112,7 +112,7 @@ typedef struct reader {
     int base;   /* first index: 0 or 1; -1: 0 if it occurs              */
     int given;  /* by the options; else by the model                    */
     char *text; /* unread bytes are text[0] .. text[used-1]             */
-    int64_t used, size;
+    int64_t used, size, row_limit;
     int at_end;
     int64_t line;   /* of the next unread byte                              */
     int64_t widest; /* largest index so far, 0 if none                      */
@@ -128,6 +128,7 @@ static fen_status open_reader(fen_bytes *in, const fen_options *o, void **state,
     r->base = !r->given && o->like ? o->like->counts_from : o->index_base;
     r->zero = r->base == 0;
     r->line = 1;
+    r->row_limit = fenp_row_limit(o);
     *state = r;
     return FEN_OK;
 }
@@ -243,7 +244,9 @@ static fen_status read_rows(reader *r, fen_table *block, int64_t length, fen_err
 
 static int64_t block_bytes(const reader *r)
 {
-    return COLUMN_BYTES * r->widest > BLOCK_BYTES ? COLUMN_BYTES * r->widest : BLOCK_BYTES;
+    const int64_t bytes =
+        COLUMN_BYTES * r->widest > BLOCK_BYTES ? COLUMN_BYTES * r->widest : BLOCK_BYTES;
+    return bytes < r->row_limit ? bytes : r->row_limit;
 }
 
 /* Fills the buffer until it holds a block and a whole line; *length: up to its last line end. */
@@ -252,6 +255,9 @@ static fen_status fill_buffer(reader *r, int64_t *length, fen_error *err)
     for (;;) {
         if (r->used == r->size) {
             int64_t size = r->size ? 2 * r->size : FIRST_BYTES;
+            if (r->size >= r->row_limit)
+                return fenp_row_too_long(r->in, r->line, r->row_limit, err);
+            if (size > r->row_limit) size = r->row_limit;
             char *text = fenp_resize(r->text, size, 1);
             if (!text) return fenp_no_memory(err, size, "a block of svmlight text");
             r->text = text;

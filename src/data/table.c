@@ -111,7 +111,7 @@ static void clear_columns(fenp_column *column, int64_t count)
 
 /* ---- how they were read ------------------------------------------------------------------ */
 
-const char fenp_missing_words[] = "NA,N/A,?,null,NULL";
+const char fenp_missing_words[] = "NA,N/A,?,null,NULL,NaN,nan";
 
 int fenp_reading_copy(const fen_reading *from, fen_reading *to)
 {

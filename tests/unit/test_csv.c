@@ -207,6 +207,7 @@ static void test_missing(void **state)
 {
     (void)state;
     reads("a,b\n,2\nNA,4\n?,N/A\nnull,NULL\n1,3\n", "a b|_ 2|_ 4|_ _|_ _|1 3");
+    reads("a,b\nNaN,2\n1,nan\n", "a b|_ 2|1 _");
     reads("a,t\n1,x\n2,NA\n3,\n4,y\n", "a t*|1 [x]|2 _|3 _|4 [y]");
     reads("a,b\n1,\n2,\n", "a b|1 _|2 _");
     reads("a,b\n,\n,\n1,2\n", "a b|_ _|_ _|1 2");
@@ -254,17 +255,17 @@ static void test_bad_cells(void **state)
         "train.csv:3: column 2 (\"b\") is \"inf\", which is not a finite number; leave the cell "
         "empty if it is missing");
     refuses(
-        "a,b\n1,2\nNaN,3\n",
-        "train.csv:3: column 1 (\"a\") is \"NaN\", which is not a finite number; leave the cell "
-        "empty if it is missing, or add --missing NaN");
+        "a,b\n1,2\nNAN,3\n",
+        "train.csv:3: column 1 (\"a\") is \"NAN\", which is not a finite number; leave the cell "
+        "empty if it is missing, or add --missing NAN");
     refuses("a,b\n1,2\n1e999,3\n",
             "train.csv:3: column 1 (\"a\") is \"1e999\", which is not a finite number; leave the "
             "cell empty if it is missing");
-    refuses("1,2\nnan,3\n",
-            "train.csv:2: column 1 (\"x1\") is \"nan\", which is not a finite number; leave the "
-            "cell empty if it is missing, or add --missing nan");
+    refuses("1,2\n-nan,3\n",
+            "train.csv:2: column 1 (\"x1\") is \"-nan\", which is not a finite number; leave the "
+            "cell empty if it is missing, or add --missing -nan");
     refuses("t,n\n\"a\n\nb\",1\nc,2\nd,3\ne,\"4\n5\"\n",
-            "train.csv:7: column 2 (\"n\") is \"4?5\", expected a number" ADVICE("n"));
+            "train.csv:7: column 2 (\"n\") is \"4\\u000a5\", expected a number" ADVICE("n"));
     refuses(
         "a\n1\n2\n3\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\xc3\xa4yyyyyyyyyyyyyyyyyyyyyyyyy\n",
         "train.csv:5: column 1 (\"a\") is \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\", expected "
