@@ -49,7 +49,7 @@ void hold_memory(int64_t bytes)
     const rlim_t wanted = (rlim_t)(now + 2 * bytes + SPARE);
     if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < wanted) return;
     limit.rlim_cur = wanted;
-    (void)setrlimit(RLIMIT_DATA, &limit); /* refused: --memory is then a matter of reckoning alone */
+    (void)setrlimit(RLIMIT_DATA, &limit); /* refused: reckoning has to do */
 }
 
 #ifndef FENCHEL_SANITIZED /* sanitizers have an mmap of their own */
@@ -74,7 +74,8 @@ static void *map_beyond(size_t size, int protection, int flags)
     return map(NULL, size, protection, flags, -1, 0);
 }
 
-__attribute__((visibility("default"))) void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+__attribute__((visibility("default"))) void *mmap(void *at, size_t size, int protection, int flags,
+                                                  int fd, off_t offset)
 {
     static const char text[] =
         "fenchel: out of memory: the system leaves no room for the linear algebra (OpenBLAS), "

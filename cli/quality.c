@@ -71,16 +71,18 @@ void say_quality(const quality *q, const json_t *names, const char *name)
         const char *output = json_string_value(json_array_get(names, (size_t)t));
         output = printable(output ? output : "", line, sizeof line);
         if (e->count > 0 && q->quantiles)
-            fprintf(stderr, "%s: %.4g %% of %.0f rows lie below, MAE %.5g\n", output, 100 * below(e), e->count, mae(e));
+            fprintf(stderr, "%s: %.4g %% of %.0f rows lie below, MAE %.5g\n", output,
+                    100 * below(e), e->count, mae(e));
         else if (e->count > 0) {
             char share[32] = ""; /* of labels that do not vary there is nothing to explain */
             if (e->spread > 0) snprintf(share, sizeof share, ", R2 %.4f", r2(e));
-            fprintf(stderr, "%s: RMSE %.5g, MAE %.5g%s on %.0f row%s\n", output, rmse(e), mae(e), share, e->count, e->count == 1 ? "" : "s");
+            fprintf(stderr, "%s: RMSE %.5g, MAE %.5g%s on %.0f row%s\n", output, rmse(e), mae(e),
+                    share, e->count, e->count == 1 ? "" : "s");
         }
     }
     if (q->count > 0) {
-        fprintf(stderr, "%s: accuracy %.4f, %.0f of %.0f rows wrong", printable(name, line, sizeof line), 1 - q->wrong / q->count,
-                q->wrong, q->count);
+        fprintf(stderr, "%s: accuracy %.4f, %.0f of %.0f rows wrong",
+                printable(name, line, sizeof line), 1 - q->wrong / q->count, q->wrong, q->count);
         if (q->laws > 0) fprintf(stderr, ", mean log loss %.4g", q->log_loss / q->laws);
         if (q->unknown > 0)
             fprintf(stderr, "; %.0f have a label that training did not have", q->unknown);

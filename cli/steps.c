@@ -85,7 +85,9 @@ static void print_changes(const columns *c, const json_t *step, int column)
                 printf("%*s", column - 1, "");
                 used = column, line++;
             }
-            printf(" %c%.*s", which == 0 ? '+' : '-', length, name);
+            char whole[1024], clear[1024];
+            snprintf(whole, sizeof whole, "%.*s", length, name);
+            printf(" %c%s", which == 0 ? '+' : '-', printable(whole, clear, sizeof clear));
             used += length + 2;
         }
 }

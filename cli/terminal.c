@@ -28,7 +28,8 @@ static int is_open(const filter *f)
 {
     const unsigned char first = (unsigned char)f->held[0];
     const int size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
-    return f->count < size && (f->count < 2 || ((unsigned char)f->held[f->count - 1] & 0xc0) == 0x80);
+    return f->count < size &&
+           (f->count < 2 || ((unsigned char)f->held[f->count - 1] & 0xc0) == 0x80);
 }
 
 static int is_plain(char c) { return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\t'; }

@@ -139,7 +139,7 @@ static const fenp_option table[] = {
       &fenp_seed_type, AT(seed), 0, 0x1p53, NULL, 0, NULL, 0 },
     { { "threads", "NUMBER", "auto", LEARN " predict verify", "auto: one per core" },
       &fenp_int32_type, AT(threads), 1, 4096, "auto", 0, NULL, 0 },
-    { { "memory", "BYTES", "auto", LEARN,
+    { { "memory", "BYTES", "auto", READ " generate",
         "limit such as 8G (8e9 bytes) or 500M; auto: what the machine has free" },
       &fenp_bytes_type, AT(memory_limit_bytes), 1, 0x1p62, "auto", 0, NULL, 0 },
     { { "time-limit", "SECONDS", "none", "fit select path", "stop after this long" },

@@ -13,7 +13,7 @@
 static int decode(const unsigned char *text, int64_t length, uint32_t *code)
 {
     static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
-    const int size = text[0] < 0x80              ? 1
+    const int size = text[0] < 0x80             ? 1
                      : (text[0] & 0xe0) == 0xc0 ? 2
                      : (text[0] & 0xf0) == 0xe0 ? 3
                      : (text[0] & 0xf8) == 0xf0 ? 4

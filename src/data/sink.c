@@ -11,7 +11,8 @@
  *   file passes on its mode and, where we may set them, its owner and group; other hard links to
  *   it keep the old contents. A file that is read-only for everybody is refused to root, too: it
  *   is replaced and not written to, so that its mode is all that protects it. "-", /dev/stdout,
- *   pipes and devices have no "before" to go back to: written through.
+ *   pipes and devices have no "before" to go back to: written through; a terminal is shown control
+ *   characters.
  * Cost: opening reads the folder once. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* O_TMPFILE */
@@ -277,11 +278,36 @@ static fen_status write_all(fen_sink *sink, const char *at, int64_t size, fen_er
     return FEN_OK;
 }
 
+/* For a terminal, which would obey what stands in the cells. A character that the end of a buffer
+ * cuts in two is shown as its bytes. */
+static fen_status write_shown(fen_sink *sink, const char *at, int64_t size, fen_error *err)
+{
+    char text[4096];
+    int64_t used = 0;
+    fen_status status = FEN_OK;
+    for (const char *end = at + size; at < end && status == FEN_OK;) {
+        char shown[8] = { at[0], '\0' };
+        at += at[0] == '\n' || at[0] == '\t' ? 1 : fen_character_show(at, end - at, shown);
+        const int64_t length = (int64_t)strlen(shown);
+        memcpy(text + used, shown, (size_t)length);
+        used += length;
+        if (at < end && used + (int64_t)sizeof shown <= (int64_t)sizeof text) continue;
+        status = write_all(sink, text, used, err);
+        used = 0;
+    }
+    return status;
+}
+
+static fen_status write_out(fen_sink *sink, const char *at, int64_t size, fen_error *err)
+{
+    return (sink->target || !isatty(sink->fd) ? write_all : write_shown)(sink, at, size, err);
+}
+
 static fen_status flush(fen_sink *sink, fen_error *err)
 {
     int64_t size = sink->used;
     sink->used = 0;
-    return write_all(sink, sink->buffer, size, err);
+    return write_out(sink, sink->buffer, size, err);
 }
 
 fen_status fen_sink_write(fen_sink *sink, const void *at, int64_t size, fen_error *err)
@@ -290,7 +316,7 @@ fen_status fen_sink_write(fen_sink *sink, const void *at, int64_t size, fen_erro
         fen_status status = flush(sink, err);
         if (status != FEN_OK) return status;
     }
-    if (size > BUFFER) return write_all(sink, at, size, err);
+    if (size > BUFFER) return write_out(sink, at, size, err);
     if (size > 0) memcpy(sink->buffer + sink->used, at, (size_t)size);
     sink->used += size;
     return FEN_OK;

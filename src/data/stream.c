@@ -72,7 +72,9 @@ static const struct {
     { "PK\3\4", "a zip archive or a spreadsheet (.xlsx, .ods)",
       "unzip it; save a spreadsheet as CSV where it was made" },
     { "BZh", "compressed by bzip2", "bzip2 -dc FILE | fenchel ... - reads it" },
-    { "\xfd" "7zXZ", "compressed by xz", "xz -dc FILE | fenchel ... - reads it" },
+    { "\xfd"
+      "7zXZ",
+      "compressed by xz", "xz -dc FILE | fenchel ... - reads it" },
     { "\x28\xb5\x2f\xfd", "compressed by zstd", "zstd -dc FILE | fenchel ... - reads it" },
 };
 
