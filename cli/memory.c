@@ -14,6 +14,7 @@
 #endif
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -81,11 +82,13 @@ __attribute__((visibility("default"))) void *mmap(void *at, size_t size, int pro
         "fenchel: out of memory: the system leaves no room for the linear algebra (OpenBLAS), "
         "which maps 128 MB twice for every thread; raise the limit (ulimit -v), or use fewer "
         "threads: OMP_NUM_THREADS=1 in the environment and --threads 1\n";
+    static atomic_flag said = ATOMIC_FLAG_INIT;
     void *const caller = __builtin_return_address(0);
     void *got = map(at, size, protection, flags, fd, offset);
     if (got != MAP_FAILED || fd >= 0 || errno != ENOMEM) return got;
     got = map_beyond(size, protection, flags);
     if (got != MAP_FAILED || !is_blas(caller)) return got;
+    while (atomic_flag_test_and_set(&said)) pause(); /* several threads; one speaks for all */
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(EXIT_ROOM); /* nowhere to say it */
     _exit(EXIT_ROOM);
 }
