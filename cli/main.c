@@ -50,11 +50,6 @@ int fail(const fen_error *err)
 {
     if (err->status == FEN_STOPPED) /* our own progress callback asked for it */
         return complain(EXIT_INTERRUPTED, "interrupted; nothing was written");
-    if (err->status == FEN_MEMORY && memory_held() > 0) {
-        char text[32];
-        return complain(EXIT_ROOM, "%s (--memory is %s)", err->message,
-                        bytes_text((double)memory_held(), text));
-    }
     return complain(exit_of_status[err->status], "%s", err->message);
 }
 

@@ -36,13 +36,8 @@ static int64_t data_bytes(void)
     return data * sysconf(_SC_PAGESIZE);
 }
 
-static int64_t held;
-
-int64_t memory_held(void) { return held; }
-
 void hold_memory(int64_t bytes)
 {
-    held = bytes;
     struct rlimit limit;
     const int64_t now = data_bytes();
     if (bytes <= 0 || now <= 0 || bytes > (INT64_MAX - now - SPARE) / 2) return;

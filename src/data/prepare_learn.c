@@ -294,8 +294,7 @@ static fen_status check_memory(const fenp_prep *prep, const fenp_block *block, c
 {
     int64_t bytes = block->by_columns ? fenp_column_bytes(prep, block)
                                       : fenp_bytes(block->rows->n, prep->features, sizeof(double));
-    const int64_t limit = o->memory_limit_bytes > 0 ? o->memory_limit_bytes - fenp_memory_resident()
-                                                    : fenp_memory_available();
+    int64_t limit = o->memory_limit_bytes > 0 ? o->memory_limit_bytes : fenp_memory_available();
     if (bytes >= 0 && bytes <= limit) return FEN_OK;
     if (!block->binding.table->start || block->by_columns)
         return fenp_no_memory(err, bytes, "the prepared inputs");

@@ -41,7 +41,7 @@ class BadData(ToolTest):
         self.refuse_data("a,b,y\n1,2,3\n4,5,6,7\n6,7,8\n", "bad.csv:3", "4", "3")
 
     def test_not_finite_words(self):
-        for word in ("nan", "NaN", "inf", "-inf", "Infinity", "1.#IND"):
+        for word in ("NAN", "-nan", "inf", "-inf", "Infinity", "1.#IND"):
             self.refuse_data(f"a,b,y\n1,2,3\n4,{word},6\n6,7,8\n", "bad.csv:3", '"b"', word)
 
     def test_not_finite_target(self):

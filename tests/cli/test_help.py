@@ -18,13 +18,13 @@ LEARN = {"target", "weights", "task", "format", "index-base", "missing", "text",
          "engine", "route", "tolerance", "seed", "threads", "memory"}
 ONE = LEARN | {"smoothness"}                # what ends in one setting
 SWITCHES = {"no-bias", "nonnegative", "probability", "scores", "features"}
-READ = {"format", "index-base", "missing", "text"}
+READ = {"format", "index-base", "missing", "text", "memory"}
 OPTIONS = {
     "fit": ONE | {"probability", "approx", "time-limit", "output"}, "select": ONE | {"time-limit", "output"},
     "path": LEARN | {"over", "plot", "time-limit", "output"},
     "plan": ONE | {"probability", "approx"}, "predict": READ | {"threads", "scores", "output"},
     "verify": READ | {"threads", "tolerance"}, "convert": READ, "info": {"features"},
-    "generate": {"seed", "rows", "noise", "output"},
+    "generate": {"seed", "rows", "noise", "memory", "output"},
 }
 
 

