@@ -92,7 +92,8 @@ void            signals_prepare(void);
 const fen_host *progress_begin(int quiet);    /* one at a time */
 void            progress_end(void);           /* clears the line; may be called twice */
 int             interrupted(void);
-void            note_written(void);           /* an output is in place: interruptions say so */
+void            note_written(const char *path);   /* it is in place: what fails later says so */
+const char     *path_written(void);           /* "": none */
 
 /* ---- terminal.c: stdout and stderr show control characters, which they do not send -------- */
 extern FILE *data_out;                        /* for data: byte by byte, but not to a terminal */

@@ -32,7 +32,7 @@ static int run(const request *r)
     if (code != EXIT_DONE) return code;
     if (fen_convert(from, to, NULL, &r->options, progress_begin(r->quiet), &rows, &err))
         return fail(&err);
-    note_written();
+    note_written(to);
     progress_end();
     return report_table(r, rows, r->json ? count_columns(to) : 0, to);
 }

@@ -256,7 +256,7 @@ static int fit(const request *r, const char *path)
         code = complain(EXIT_INTERRUPTED, "interrupted; nothing was written");
     else if (!status)
         status = fen_model_save(model, path, &err);
-    if (!status && code == EXIT_DONE) note_written();
+    if (!status && code == EXIT_DONE) note_written(path);
     if (status) code = fail(&err);
     if (code == EXIT_DONE) code = describe(model, r, path);
     if (code == EXIT_DONE) code = judge(model, r);

@@ -30,7 +30,7 @@ static int run(const request *r)
         status =
             fen_table_write(table, to_stdout ? "-" : r->output, to_stdout ? "csv" : NULL, &err);
     if (status) code = fail(&err);
-    if (code == EXIT_DONE) note_written();
+    if (code == EXIT_DONE && !to_stdout) note_written(r->output);
     if (code == EXIT_DONE && !to_stdout)
         code = report_table(r, fen_table_rows(table), fen_table_columns(table), r->output);
     fen_table_free(table);

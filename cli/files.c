@@ -73,7 +73,9 @@ fen_status sink_close(sink *s, int keep)
 {
     if (!s->file) return FEN_OK; /* main looks at the standard output last */
     const int whole = fclose(s->stream) == 0 && s->err.status == FEN_OK;
-    if (keep && whole && !fen_sink_commit(s->file, &s->err)) note_written();
+    char path[1024];
+    snprintf(path, sizeof path, "%s", fen_sink_name(s->file));
+    if (keep && whole && !fen_sink_commit(s->file, &s->err)) note_written(path);
     if (keep && whole) return s->err.status;
     fen_sink_abandon(s->file);
     return keep ? s->err.status : FEN_OK;

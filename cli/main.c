@@ -36,13 +36,17 @@ static const int exit_of_status[FEN_STATUS_COUNT] = {
 
 int complain(int code, const char *format, ...)
 {
-    char text[4096], shown[4096];
+    char text[4096], shown[4096], path[1024];
+    const int kept = (code == EXIT_ROOM || code == EXIT_FILE) && path_written()[0];
     va_list arguments;
     progress_end();
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "fenchel: %s\n", printable(text, shown, sizeof shown));
+    printable(text, shown, sizeof shown);
+    printable(path_written(), path, sizeof path);
+    fprintf(stderr, "fenchel: %s%s%s%s\n", shown, kept ? "; " : "", kept ? path : "",
+            kept ? " was written before that and is whole" : "");
     return code;
 }
 
@@ -56,7 +60,7 @@ int fail(const fen_error *err)
 int fail_to_load(const fen_error *err, const char *model, const char *data)
 {
     fen_model *other = NULL;
-    if (fen_model_load(data, &other, NULL)) return fail(err);
+    if (err->status != FEN_BAD_DATA || fen_model_load(data, &other, NULL)) return fail(err);
     fen_model_free(other);
     return complain(exit_of_status[err->status],
                     "%s is not a fenchel model, but %s is one: the model comes first", model, data);

@@ -17,6 +17,7 @@
 enum { PATIENCE = 600 }; /* milliseconds: one second, less what ending a process takes */
 
 static volatile sig_atomic_t stop_asked, written;
+static char last_written[1024];
 static timer_t patience;
 
 static struct {
@@ -60,7 +61,13 @@ static void on_impatience(int number)
 
 int interrupted(void) { return stop_asked; }
 
-void note_written(void) { written = 1; }
+void note_written(const char *path)
+{
+    snprintf(last_written, sizeof last_written, "%s", path);
+    written = 1;
+}
+
+const char *path_written(void) { return last_written; }
 
 void signals_prepare(void)
 {

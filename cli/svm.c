@@ -43,6 +43,12 @@ void svm_wait_politely(const char *path, const char *other)
     if (bytes_of(path) + bytes_of(other) > LITTLE) wait_politely();
 }
 
+int svm_no_memory(void)
+{
+    fputs("can't allocate enough memory\n", stderr);
+    return SVM_FAILED;
+}
+
 int svm_fail(const fen_error *err)
 {
     if (err->status == FEN_STOPPED) return EXIT_INTERRUPTED;

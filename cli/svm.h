@@ -15,6 +15,7 @@ int svm_integer(const char *word, int32_t *value);
 int svm_usage(const command *c, char unknown);
 /* wait_politely, unless what is to be read is so little that the work is done by one thread. */
 void svm_wait_politely(const char *path, const char *other /* NULL: none */);
+int svm_no_memory(void);       /* said as LIBSVM says it */
 /* A failure in the words that the library chose. */
 int svm_fail(const fen_error *err);
 /* Sums over pairs of a predicted and a true value, and the lines about them. */

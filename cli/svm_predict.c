@@ -78,10 +78,9 @@ static int predict_rows(const fen_svm *model, const fen_svm_data *data, const wi
     double *predicted = calloc((size_t)n + 1, sizeof *predicted);
     double *law = with ? calloc((size_t)(n * classes) + 1, sizeof *law) : NULL;
     int code = EXIT_DONE;
-    if (!predicted || (with && !law)) {
-        fputs("can't allocate enough memory\n", stderr);
-        code = SVM_FAILED;
-    } else if (fen_svm_predict(model, data, 0, n, predicted, NULL, law, &err) != FEN_OK)
+    if (!predicted || (with && !law))
+        code = svm_no_memory();
+    else if (fen_svm_predict(model, data, 0, n, predicted, NULL, law, &err) != FEN_OK)
         code = svm_fail(&err);
     for (int64_t i = 0; i < n && code == EXIT_DONE; i++) {
         fprintf(out, "%.17g", predicted[i]);
@@ -99,6 +98,7 @@ static int read_model(const char *path, fen_svm **model)
     fen_error err;
     const fen_status status = fen_svm_load(path, model, &err);
     if (status == FEN_OK) return EXIT_DONE;
+    if (status == FEN_MEMORY) return svm_fail(&err);
     if (status != FEN_IO) fprintf(stderr, "%s\nERROR: fscanf failed to read model\n", err.message);
     fprintf(stderr, "can't open model file %s\n", path);
     return SVM_FAILED;

@@ -7,6 +7,7 @@
  * the file nor the file of factors has is a column of zeros and takes no room. */
 #include "svm.h"
 #include <ctype.h>
+#include <errno.h>
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -45,12 +46,16 @@ static int say(int code, const char *text, const char *name)
 
 /* ---- reading ------------------------------------------------------------------------- */
 
-/* The next row: 1 and its label and the rest of it; 0 at the end; -1: no label, said. */
+/* The next row: 1 and its label and the rest of it; 0 at the end; -1: a failure, said. */
 static int next_row(scaling *s, double *label, char **rest)
 {
     if (getline(&s->line, &s->room, s->in) < 0) {
-        if (ftello(s->in) >= s->size) return 0;
-        say(0, "ERROR: the file became shorter while it was read", "");
+        if (feof(s->in) && ftello(s->in) >= s->size) return 0;
+        say(0,
+            feof(s->in)       ? "ERROR: the file became shorter while it was read"
+            : errno == ENOMEM ? "can't allocate enough memory"
+                              : "can't read the file",
+            "");
         return -1;
     }
     *label = strtod(s->line, rest);

@@ -142,10 +142,7 @@ static int name_model(wishes *w)
     if (w->model) return EXIT_DONE;
     const char *slash = strrchr(w->data, '/'), *name = slash ? slash + 1 : w->data;
     w->own_name = malloc(strlen(name) + sizeof ".model");
-    if (!w->own_name) {
-        fputs("can't allocate enough memory\n", stderr);
-        return SVM_FAILED;
-    }
+    if (!w->own_name) return svm_no_memory();
     sprintf(w->own_name, "%s.model", name);
     w->model = w->own_name;
     return EXIT_DONE;
@@ -229,7 +226,7 @@ static int run(const command *c, int argc, const char **argv)
     w.weights = calloc((size_t)argc + 1, sizeof *w.weights);
     w.o.tell = tell;
     w.o.user = &w;
-    int code = w.weights ? read_options(c, argc, argv, &w) : SVM_FAILED;
+    int code = w.weights ? read_options(c, argc, argv, &w) : svm_no_memory();
     if (code == EXIT_DONE) code = name_model(&w);
     if (code == EXIT_DONE) code = train_file(&w);
     free(w.weights);

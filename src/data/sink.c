@@ -50,7 +50,8 @@ struct fen_sink {
 
 static fen_status failed(const fen_sink *sink, const char *why, fen_error *err)
 {
-    return fenp_fail(err, FEN_IO, "%s cannot be written: %s", sink->name, why);
+    return fenp_fail(err, errno == ENOMEM ? FEN_MEMORY : FEN_IO, "%s cannot be written: %s",
+                     sink->name, why);
 }
 
 static void release(fen_sink *sink)
