@@ -133,7 +133,7 @@ class Allocations(ToolTest):
         self.check("convert svmlight", ["convert", "d.svm", "g.csv"], "g.csv")
 
     def test_drop_ins(self):
-        more = {"room": (1, 255), "says": ""}    # the codes and words of LIBSVM
+        more = {"room": (1, 5, 255), "says": ""}    # the codes and words of LIBSVM
         self.check("svm-train", ["svm-train", "-q", "d.svm", "m.model"], "m.model", **more)
         self.check("svm-predict", ["svm-predict", "d.svm", "d.model", "p.txt"], "p.txt", **more)
         self.check("svm-scale", ["svm-scale", "-s", "range", "d.svm"], "range", **more)
