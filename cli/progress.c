@@ -23,6 +23,7 @@ static timer_t patience;
 static struct {
     fen_host host;
     volatile int leaves_model; /* set by the library */
+    int quiet;                 /* --quiet: errors alone */
     int visible;               /* stderr is a terminal and nobody said --quiet */
     int on_line;               /* something stands on the line */
     double started, last;
@@ -47,7 +48,8 @@ static void on_stop(int number)
     stop_asked = 1;
     timer_settime(patience, 0, &(struct itimerspec){ .it_value.tv_nsec = PATIENCE * 1000000L },
                   NULL);
-    put_line("fenchel: stopping after this step; press Ctrl-C again to stop at once\n");
+    if (!state.quiet)
+        put_line("fenchel: stopping after this step; press Ctrl-C again to stop at once\n");
 }
 
 static void on_impatience(int number)
@@ -113,6 +115,7 @@ const fen_host *progress_begin(int quiet)
 {
     state.leaves_model = 0;
     state.host = (fen_host){ .progress = on_progress, .leaves_model = &state.leaves_model };
+    state.quiet = quiet;
     state.visible = !quiet && isatty(STDERR_FILENO);
     state.started = now();
     state.last = 0;
