@@ -37,7 +37,7 @@ int main(void)
 
     const double fresh[] = { 0.5, 1.5, 4.5 };
     double score[3];
-    check(fen_predict(model, (fen_view){ fresh, 3, 1, 1 }, score, &err), &err);
+    check(fen_predict(model, (fen_view){ fresh, 3, 1, 1 }, NULL, NULL, score, &err), &err);
     for (int i = 0; i < 3; i++)
         printf("f(%.1f) = %5.2f   sin = %5.2f\n", fresh[i], score[i], sin(fresh[i]));
 

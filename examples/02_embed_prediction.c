@@ -41,7 +41,7 @@ int main(void)
            fen_model_target_name(model, 0));
     const double row[10] = { 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5 };
     double score;
-    check(fen_predict(model, (fen_view){ row, 1, 10, 10 }, &score, &err), &err);
+    check(fen_predict(model, (fen_view){ row, 1, 10, 10 }, NULL, NULL, &score, &err), &err);
     printf("the middle of the cube: about %.0f (without noise 14.57)\n", score);
     fen_model_free(model);
 

@@ -49,7 +49,7 @@ static double error_of(const fen_model *model, const double *x, const double *y)
     static double f[FRESH];
     double sum = 0.0;
     fen_error err;
-    check(fen_predict(model, (fen_view){ x, FRESH, COLUMNS, COLUMNS }, f, &err), &err);
+    check(fen_predict(model, (fen_view){ x, FRESH, COLUMNS, COLUMNS }, NULL, NULL, f, &err), &err);
     for (int i = 0; i < FRESH; i++) sum += (f[i] - y[i]) * (f[i] - y[i]) / FRESH;
     return sqrt(sum);
 }

@@ -4,12 +4,15 @@
  *     linear: weights . x + b;   random features: feature_weights . phi(x) + b;
  *     penalty lp with a tensor kernel: w . phi(x) + b, or by pivots (model/lp.h)
  *
+ * Calls of little work are done by the calling thread alone; kernels then go by what the first such
+ * call has made ready (kernel/expansion.c): one row of 10 columns against 1000 takes 3 microseconds.
  * Linear models of sparse inputs take sparse rows entry by entry. Other rows pass in slabs, so that
  * besides the scores only a slab of features and a tile of the kernel matrix exist at any time.
  * 2 n p flops per row, 2 p targets if linear. Rows that a model has no trustworthy score of
  * (model/far.c) are refused. */
 #include <limits.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +20,29 @@
 #include "base/error.h"
 #include "base/linalg.h"
 #include "base/threads.h"
+#include "kernel/expansion.h"
 #include "data/columns.h"
 #include "model/lp.h"
+#include "simd/simd.h"
 
 enum { SLAB_DOUBLES = 1 << 22, SLAB_ROWS_MIN = 1024 }; /* 32 MB of features at a time */
+enum { EXPANSION_MOST = 1 << 23 };                     /* 64 MB of centres made ready */
 
 /* Raw rows as they come: a table with names, or bare numbers in training order. */
 typedef struct raw {
     const fen_table *table;
     fen_view view;
 } raw;
+
+/* Operations of so many rows, about. */
+static double work_of(const fen_model *m, int64_t rows)
+{
+    const double p = (double)m->p, targets = (double)m->targets;
+    const double each = m->weights       ? p * targets
+                        : m->frequencies ? (double)m->approx.columns * (p + targets + 16.0)
+                                         : (double)m->kept * (p + targets + 32.0);
+    return (double)rows * each;
+}
 
 /* --- features -> scores --------------------------------------------------------- */
 
@@ -144,22 +160,78 @@ static fen_status check_doubt(const fen_model *m, const raw *rows, const double 
     return FEN_OK;
 }
 
+/* Whether rows go without BLAS and OpenMP: a few of them, by an expansion that lies ready or by the
+ * weights. Not those of a table, which may be a part of a file: its predictions have the same bits
+ * however it is cut. */
+static int is_few(const fen_model *m, const raw *rows)
+{
+    if (rows->table || fenp_threads_for(work_of(m, rows->view.rows), 0) != 1) return 0;
+    if (m->weights) return 1;
+    return m->inputs && !m->frequencies && !fenp_model_is_lp(m) &&
+           fenp_expansion_suits(m->kernel.table) && fenp_bytes(m->kept, m->p, 1) <= EXPANSION_MOST;
+}
+
+/* What the first call made; a second one that makes it at the same time lets go of its own. */
+static fen_status expansion_of(const fen_model *m, const fenp_expansion **out, fen_error *err)
+{
+    fen_model *own = (fen_model *)m; /* no caller's model is in read-only memory */
+    fenp_expansion *found = atomic_load(&own->expansion), *made = NULL;
+    *out = found;
+    if (found) return FEN_OK;
+    double *coef = fenp_model_coefs(m);
+    const fen_view centres = { m->inputs, m->kept, m->p, m->p };
+    if (coef) made = fenp_expansion_new(&m->kernel, centres, coef, m->targets);
+    free(coef);
+    if (!made) return fenp_no_memory(err, fenp_bytes(m->kept, m->p, 8), "a prediction");
+    if (atomic_compare_exchange_strong(&own->expansion, &found, made)) found = made;
+    if (found != made) fenp_expansion_free(made);
+    *out = found;
+    return FEN_OK;
+}
+
+/* Row by row: for a few of them the threads of BLAS are more than the work. */
+static void few_linear_scores(const fen_model *m, const double *x, int64_t rows, double *scores)
+{
+    const fenp_simd *simd = fenp_simd_get();
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t t = 0; t < m->targets; t++) {
+            const double *weights = m->weights + t * m->p;
+            simd->dots(1, m->p, &weights, x + i * m->p, scores + i * m->targets + t);
+        }
+}
+
+static void few_scores(const fen_model *m, const fenp_expansion *expansion, const double *x,
+                       int64_t rows, double *scores)
+{
+    if (m->weights)
+        few_linear_scores(m, x, rows, scores);
+    else
+        fenp_expansion_rows(expansion, (fen_view){ x, rows, m->p, m->p }, scores);
+    add_offsets(m, rows, scores);
+}
+
 /* All rows, slab by slab: features of one slab at a time. */
 static fen_status score_slabs(const fen_model *m, const raw *rows, int64_t count, double *scores,
                               const fenp_task *task, fen_error *err)
 {
+    const int few = is_few(m, rows);
     int64_t slab = SLAB_DOUBLES / (m->p > 0 ? m->p : 1);
     slab = slab < SLAB_ROWS_MIN ? SLAB_ROWS_MIN : slab;
     slab = slab < count ? slab : count;
     const int64_t bytes = fenp_bytes(slab, m->p, sizeof(double));
     double *x = fenp_new(bytes, 1), *doubt = fenp_new_zeroed(slab, sizeof *doubt);
     fen_status status = x && doubt ? FEN_OK : fenp_no_memory(err, bytes, "a prediction");
+    const fenp_expansion *quick = NULL;
+    if (status == FEN_OK && few && !m->weights) status = expansion_of(m, &quick, err);
     for (int64_t first = 0; status == FEN_OK && first < count; first += slab) {
         int64_t next = first + slab < count ? first + slab : count;
         fenp_task part = fenp_task_part(task, "predicting", (double)first / (double)count,
                                         (double)next / (double)count);
-        status = features(m, rows, first, next - first, x, err);
-        if (status == FEN_OK)
+        status = fenp_task_at(&part, 0.0, err);
+        if (status == FEN_OK) status = features(m, rows, first, next - first, x, err);
+        if (status == FEN_OK && few)
+            few_scores(m, quick, x, next - first, scores + first * m->targets);
+        else if (status == FEN_OK)
             status = scores_of(m, x, next - first, scores + first * m->targets, doubt, &part, err);
         if (status == FEN_OK) status = check_doubt(m, rows, doubt, first, next - first, err);
     }
@@ -216,14 +288,20 @@ static fen_status score(const fen_model *m, const raw *rows, int64_t count, doub
     return status;
 }
 
-fen_status fen_predict(const fen_model *model, fen_view inputs, double *scores, fen_error *err)
+fen_status fen_predict(const fen_model *model, fen_view inputs, const fen_options *o,
+                       const fen_host *host, double *scores, fen_error *err)
 {
     raw rows = { NULL, inputs };
-    fenp_task task = fenp_task_start(NULL, 0);
     if (inputs.rows < 0 || inputs.cols != model->prep->inputs || inputs.stride < inputs.cols)
         return fenp_fail(err, FEN_BAD_CALL, "the model takes %lld columns, the rows have %lld",
                          (long long)model->prep->inputs, (long long)inputs.cols);
-    return score(model, &rows, inputs.rows, scores, &task, err);
+    const int32_t threads = fenp_threads_for(work_of(model, inputs.rows), o ? o->threads : 0);
+    const fenp_task task = fenp_task_start(host, o ? o->time_limit_seconds : 0.0);
+    if (is_few(model, &rows)) return score(model, &rows, inputs.rows, scores, &task, err);
+    const fenp_threads before = fenp_threads_enter(threads);
+    const fen_status status = score(model, &rows, inputs.rows, scores, &task, err);
+    fenp_threads_leave(before);
+    return status;
 }
 
 /* Labels by target columns, found, become labels by outputs. */
@@ -267,7 +345,8 @@ fen_status fen_predict_table(const fen_model *model, const fen_table *table, con
                              double *scores, double *labels, fen_error *err)
 {
     fenp_task task = fenp_task_start(NULL, o->time_limit_seconds);
-    fenp_threads before = fenp_threads_enter(o->threads);
+    const int32_t threads = fenp_threads_for(work_of(model, table->rows), o->threads);
+    fenp_threads before = fenp_threads_enter(threads);
     fen_status status = score_and_label(model, table, scores, labels, &task, err);
     fenp_threads_leave(before);
     return status;

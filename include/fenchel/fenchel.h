@@ -339,8 +339,11 @@ FEN_API int         fen_model_has_probabilities(const fen_model *model);
  * NaN is a missing cell, treated as training did; infinite cells are refused. Columns of text want
  * fen_predict_table. scores is rows x targets. A target is a column, a
  * quantile of one, a class against the rest, or a pair of classes; fen_decide says what the
- * scores of all of them amount to. */
+ * scores of all of them amount to. A few rows are done by the calling thread alone, in some
+ * microseconds each. */
 FEN_API fen_status fen_predict(const fen_model *model, fen_view inputs,
+                               const fen_options *o /* threads, time limit; may be NULL */,
+                               const fen_host *host /* may be NULL */,
                                double *scores, fen_error *err);
 /* codes: the class of every row; of a model of one class 1 (inside) or -1. probabilities (may
  * be NULL): rows x classes. */

@@ -177,16 +177,24 @@ static fen_status say_bad(const program *p, const source *s, int64_t row, double
 }
 
 /* ---- all rows ----------------------------------------------------------------------- */
+static int put_row(const program *p, const source *s, int64_t i, double *x)
+{
+    const int64_t row = row_of(s, i);
+    return s->cells ? put_dense_row(p, s->cells + row * s->stride, x + i * p->features)
+                    : put_sparse_row(p, s->table, row, x + i * p->features);
+}
+
 static fen_status run(const program *p, const source *s, double *x, fen_error *err)
 {
     int64_t bad = s->rows;
-    int parallel = s->rows > 1 && p->features > PARALLEL_CELLS / s->rows;
-#pragma omp parallel for schedule(static) reduction(min : bad) if (parallel)
-    for (int64_t i = 0; i < s->rows; i++) {
-        int64_t row = row_of(s, i);
-        int fine = s->cells ? put_dense_row(p, s->cells + row * s->stride, x + i * p->features)
-                            : put_sparse_row(p, s->table, row, x + i * p->features);
-        if (!fine && i < bad) bad = i;
+    if (s->rows <= 1 || p->features <= PARALLEL_CELLS / s->rows) { /* even a region of one thread
+                                                                      costs a call of the system */
+        bad = 0;
+        while (bad < s->rows && put_row(p, s, bad, x)) bad++;
+    } else {
+#pragma omp parallel for schedule(static) reduction(min : bad)
+        for (int64_t i = 0; i < s->rows; i++)
+            if (!put_row(p, s, i, x) && i < bad) bad = i;
     }
     return bad < s->rows ? say_bad(p, s, row_of(s, bad), x + bad * p->features, err) : FEN_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/registry.h"
 #include "base/text.h"
 #include "loss/traits.h"
+#include "kernel/expansion.h"
 #include "model/ready.h"
 #include "solver/solver.h"
 
@@ -77,6 +78,7 @@ void fen_model_free(fen_model *model)
     free(model->certificate);
     free(model->selection.grid);
     fenp_ready_free(model->ready);
+    fenp_expansion_free(model->expansion);
     free(model);
 }
 

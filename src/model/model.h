@@ -100,6 +100,8 @@ struct fen_model {
                                                outside; NaN: not known or numbers      */
     double      crossing;                   /* quantiles: weight of the training rows on which
                                                they are out of order; NaN: there are none */
+    _Atomic(struct fenp_expansion *) expansion;   /* made by the first prediction of few rows
+                                               (predict.c); NULL: not yet              */
     fenp_ready *ready;                      /* lp, once nothing changes any more: what its
                                                predictions begin with; NULL: none      */
     char        method[32];

@@ -541,7 +541,7 @@ static void copied(outcome *o)
     fen_view rows = { cells, 12, 2, 2 }, y = { labels, 12, 1, 1 };
     if (fine(o, fen_table_copy(rows, y, NULL, &table, &o->err)) &&
         fine(o, fen_fit(table, &opt, NULL, &m, &o->err)) &&
-        fine(o, fen_predict(m, rows, scores, &o->err)))
+        fine(o, fen_predict(m, rows, NULL, NULL, scores, &o->err)))
         digest(o, scores, sizeof scores);
     fen_table_free(table);
     fen_model_free(m);

@@ -29,7 +29,7 @@ static void use(const fen_model *m)
         fenp_model_scores(m, x, ROWS, scores, NULL, NULL) != FEN_OK)
         abort();
     fen_view raw = { x, ROWS, m->prep->inputs, m->prep->inputs };
-    fen_status status = fen_predict(m, raw, scores, NULL);
+    fen_status status = fen_predict(m, raw, NULL, NULL, scores, NULL);
     if (status != FEN_OK && status != FEN_BAD_DATA && status != FEN_BAD_CALL) abort();
     const int64_t classes = fen_model_classes(m);
     double *laws = calloc((size_t)(ROWS * classes + 1), sizeof *laws);

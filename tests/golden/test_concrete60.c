@@ -121,7 +121,7 @@ static void check_model(const concrete *data, const reference *r, const fen_mode
     assert_near(c.mean_loss, r->train_mse, "train_mse");
     assert_near(m->offset[0], r->b, "b");
     assert_near(m->coef_scale[0] * m->dual[0], r->alpha1, "alpha1");
-    assert_int_equal(fen_predict(m, rows, fresh, NULL), FEN_OK);
+    assert_int_equal(fen_predict(m, rows, NULL, NULL, fresh, NULL), FEN_OK);
     assert_near(fresh[0], r->pred1, "pred1");
     assert_near(fresh[1], r->pred2, "pred2");
     assert_true(c.relative_gap <= 1e-6);

@@ -320,7 +320,7 @@ static void check_square(const concrete *data, const reference *r, const char *e
     assert_near(m->coef_scale[0] * m->dual[0], r->a1, digits, "a_1", where);
     assert_near(m->offset[0], r->b, digits, "b", where);
     assert_near(c.norm, r->norm, digits, "norm", where);
-    assert_int_equal(fen_predict(m, rows, fresh, NULL), FEN_OK);
+    assert_int_equal(fen_predict(m, rows, NULL, NULL, fresh, NULL), FEN_OK);
     for (int k = 0; k < FRESH; k++) assert_near(fresh[k], r->fresh[k], digits, "f", where);
     fen_model_free(m);
 }
@@ -373,7 +373,7 @@ static void other_losses_agree(void **state)
         assert_near(m->offset[0], k->b, digits, "b", k->loss);
         if (!k->classes) {
             const fen_view rows = { data->x[ROWS], FRESH, INPUTS, INPUTS };
-            assert_int_equal(fen_predict(m, rows, fresh, NULL), FEN_OK);
+            assert_int_equal(fen_predict(m, rows, NULL, NULL, fresh, NULL), FEN_OK);
             for (int f = 0; f < FRESH; f++)
                 assert_near(fresh[f], k->fresh[f], digits, "f", k->loss);
         }

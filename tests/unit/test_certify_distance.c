@@ -298,7 +298,8 @@ static void routes_agree_to_the_bound(void **state)
             o.route = routes[r], o.tolerance = k % 2 ? 1e-4 : 1e-9;
             fen_model *m = fitted(&d, &o);
             bound[r] = fen_model_certificate(m, 0).optimum_distance;
-            assert_int_equal(fen_predict(m, (fen_view){ d.x, N, P, P }, scores[r], &err), FEN_OK);
+            assert_int_equal(
+                fen_predict(m, (fen_view){ d.x, N, P, P }, NULL, NULL, scores[r], &err), FEN_OK);
             for (int q = endless; q < r; q++)
                 for (int64_t i = 0; i < N; i++)
                     assert_true(fabs(scores[q][i] - scores[r][i]) <= bound[q] + bound[r]);

@@ -291,16 +291,16 @@ static void raw_rows_need_the_columns_of_the_training(void **state)
     for (int i = 0; i < 4 * SOME_ROWS; i++) cells[i] = 0.5 * i;
     fen_model *m = some_model(&some_kinds[4]); /* precomputed: one column per training row */
     fen_view rows = { cells, 2, SOME_ROWS, SOME_ROWS };
-    assert_int_equal(fen_predict(m, rows, scores, &err), FEN_OK);
+    assert_int_equal(fen_predict(m, rows, NULL, NULL, scores, &err), FEN_OK);
     assert_true(fabs(scores[1] - definition(m, cells + SOME_ROWS, 0)) < 1e-12);
     scores[0] = 7;
     rows.cols = SOME_ROWS - 1;
-    assert_int_equal(fen_predict(m, rows, scores, &err), FEN_BAD_CALL);
+    assert_int_equal(fen_predict(m, rows, NULL, NULL, scores, &err), FEN_BAD_CALL);
     assert_non_null(strstr(err.message, "takes 5 columns, the rows have 4"));
     fen_model_free(m);
     m = some_model(&some_kinds[0]); /* it was trained on a column of text */
     rows = (fen_view){ cells, 2, 4, 4 };
-    assert_int_not_equal(fen_predict(m, rows, scores, &err), FEN_OK);
+    assert_int_not_equal(fen_predict(m, rows, NULL, NULL, scores, &err), FEN_OK);
     assert_non_null(strstr(err.message, "colour"));
     assert_true(scores[0] == 7);
     fen_model_free(m);

@@ -272,7 +272,8 @@ static void far_rows_are_right_or_refused(void **state)
         assert_true(fenp_cut_degree(&cut, x + 5 * P, P, 1) > cut.last);
         assert_scores(m, x, ROWS, k ? 1e-7 : 1e-9);
         x[2 * P] = 1e6; /* overflows */
-        assert_int_equal(fen_predict(m, (fen_view){ x, ROWS, P, P }, scores, &err), FEN_BAD_DATA);
+        assert_int_equal(fen_predict(m, (fen_view){ x, ROWS, P, P }, NULL, NULL, scores, &err),
+                         FEN_BAD_DATA);
         if (!strstr(err.message, "row 3: this row is too far outside the training rows"))
             fail_msg("%s: %s", names[k], err.message);
         assert_true(scores[0] == 7);

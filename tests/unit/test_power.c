@@ -82,7 +82,7 @@ static void predict(const fen_model *m, double *out)
     double x[FRESH * P];
     for (int k = 0; k < FRESH * P; k++) x[k] = 3.0 * uniform(4, k) - 1.5;
     const fen_view fresh = { x, FRESH, P, P };
-    assert_int_equal(fen_predict(m, fresh, out, NULL), FEN_OK);
+    assert_int_equal(fen_predict(m, fresh, NULL, NULL, out, NULL), FEN_OK);
 }
 
 /* Largest difference of the predictions of two models; the first is released. */
