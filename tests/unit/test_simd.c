@@ -26,9 +26,9 @@ static int levels;
 static int find_levels(void **state)
 {
     (void)state;
-    const fenp_simd *widest = fenp_simd_get();
     level[levels++] = &fenp_simd_baseline;
 #if defined(__x86_64__)
+    const fenp_simd *widest = fenp_simd_get();
     if (widest != &fenp_simd_baseline) level[levels++] = &fenp_simd_avx2;
     if (widest != level[levels - 1]) level[levels++] = widest;
 #endif
