@@ -2,7 +2,8 @@
  *
  * The output is tried before the long work begins. Failed, or interrupted before there was a
  * model: nothing is written and an older model stays as it was. A fit that was ended early is
- * saved with the certificate that it has, and the exit code says so. */
+ * saved with the certificate that it has, and the exit code says so; a finished model at that path
+ * stays, unless --force, and the new one goes beside it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,11 +55,7 @@ static void print_fit(const fen_model *model, const json_t *json, const request 
 
 static int describe(const fen_model *model, const request *r, const char *path)
 {
-    fen_error err;
-    char *text = NULL;
-    if (fen_model_json(model, &text, &err)) return fail(&err);
-    json_t *json = json_parse(text);
-    fen_text_free(text);
+    json_t *json = model_json(model);
     if (!json) return EXIT_ROOM;
     if (r->json) {
         json_object_set_new(json, "model", json_text(path));
@@ -195,11 +192,8 @@ static const char *remedy(const request *r, const json_t *json, double gap, char
 
 static int complain_of_gap(const fen_model *model, const request *r, double gap, const char *name)
 {
-    char number[2][32], words[96], *text = NULL;
-    fen_error err;
-    if (fen_model_json(model, &text, &err)) return fail(&err);
-    json_t *json = json_parse(text);
-    fen_text_free(text);
+    char number[2][32], words[96];
+    json_t *json = model_json(model);
     if (!json) return EXIT_ROOM;
     print_gap(gap, r->options.tolerance, number);
     const int code =
@@ -244,7 +238,52 @@ static int judge(const fen_model *model, const request *r)
     return complain_of_gap(model, r, c.relative_gap, name);
 }
 
-static int fit(const request *r, const char *path)
+/* Where there is no memory to look at the model there, it may well be one. */
+static int holds_finished(const char *path)
+{
+    fen_model *model = NULL;
+    fen_error err;
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return 0;
+    const fen_status status = fen_model_load(path, &model, &err);
+    const int finished = status ? status == FEN_MEMORY : fen_model_finished(model);
+    fen_model_free(model);
+    return finished;
+}
+
+/* "train.unfinished.fen" for "train.fen"; to be freed; NULL: out of memory. */
+static char *unfinished_path(const char *path)
+{
+    const size_t length = strlen(path), size = length + sizeof ".unfinished.fen";
+    const int ends = length > 4 && strcmp(path + length - 4, ".fen") == 0;
+    char *beside = malloc(size);
+    if (beside)
+        snprintf(beside, size, "%.*s.unfinished.fen", (int)(ends ? length - 4 : length), path);
+    return beside;
+}
+
+/* The path that an unfinished model may have, in *path. */
+static int step_aside(char **path)
+{
+    char *beside = strdup(*path);
+    while (beside && holds_finished(beside)) {
+        char *next = unfinished_path(beside);
+        free(beside);
+        beside = next;
+    }
+    if (!beside) return complain(EXIT_ROOM, "out of memory for the name of the model");
+    if (strcmp(beside, *path) != 0)
+        complain(EXIT_NO,
+                 "%s holds a finished model and stays; this one, unfinished, is %s (--force would "
+                 "replace the other)",
+                 *path, beside);
+    free(*path);
+    *path = beside;
+    return EXIT_DONE;
+}
+
+/* *path may become another. */
+static int fit(const request *r, char **path)
 {
     fen_model *model = NULL;
     fen_error err;
@@ -254,11 +293,12 @@ static int fit(const request *r, const char *path)
     progress_end();
     if (!status && interrupted() && find_verdict(model, FEN_VERDICT_INTERRUPTED) < 0)
         code = complain(EXIT_INTERRUPTED, "interrupted; nothing was written");
-    else if (!status)
-        status = fen_model_save(model, path, &err);
-    if (!status && code == EXIT_DONE) note_written(path);
+    else if (!status && !fen_model_finished(model) && !r->options.force)
+        code = step_aside(path);
+    if (!status && code == EXIT_DONE) status = fen_model_save(model, *path, &err);
+    if (!status && code == EXIT_DONE) note_written(*path);
     if (status) code = fail(&err);
-    if (code == EXIT_DONE) code = describe(model, r, path);
+    if (code == EXIT_DONE) code = describe(model, r, *path);
     if (code == EXIT_DONE) code = judge(model, r);
     fen_model_free(model);
     return code;
@@ -281,7 +321,7 @@ static int run(const request *r)
     char *path = r->output ? strdup(r->output) : model_path(data);
     if (!path) return complain(EXIT_ROOM, "out of memory for the name of the model");
     int code = check_output(path, (const char *const[]){ data, NULL });
-    if (code == EXIT_DONE) code = fit(r, path);
+    if (code == EXIT_DONE) code = fit(r, &path);
     free(path);
     return code;
 }

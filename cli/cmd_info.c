@@ -4,13 +4,14 @@
 
 static void print_info(const json_t *json, const fen_model *model)
 {
-    char time[32];
+    char time[32], unfinished[256];
     report_data(json, NULL);
     report_reading(json);
     report("Inputs", "%" PRId64 " columns of the file, matched by name", fen_model_inputs(model));
     report_choice(json, NULL);
     report_objective(json);
     report_certificate(json);
+    if (unfinished_text(json, unfinished, sizeof unfinished)[0]) report("", "%s", unfinished);
     report_error(json);
     report_coefficients(json);
     report("Method", "%s in %s, fenchel %s", json_text_at(json, "method"),

@@ -18,6 +18,7 @@ typedef struct job {
     int64_t lacking;                 /* columns that are not needed          */
     fen_odd_cells odd;               /* cells that training did not have     */
     char contrast[320];              /* of the reading to that of training   */
+    char unfinished[256];            /* the model, in a sentence; "": it is  */
     int one_class, probable, scores; /* what is written                      */
     quality quality;
     json_t *predictions;   /* NULL: they go to the sink            */
@@ -235,13 +236,14 @@ static int predict_stream(job *j, fen_stream *stream, const fen_host *host)
 
 /* ---- what is said afterwards ------------------------------------------------------------- */
 
-enum { NOTES = 4, NOTE_ROOM = 640 };
+enum { NOTES = 5, NOTE_ROOM = 640 };
 
 /* What the predictions do without, or go by all the same; how many notes there are. */
 static int write_notes(const job *j, char note[][NOTE_ROOM])
 {
     const fen_odd_cells *odd = &j->odd;
     int count = 0;
+    if (j->unfinished[0]) snprintf(note[count++], NOTE_ROOM, "%s", j->unfinished);
     if (j->contrast[0]) snprintf(note[count++], NOTE_ROOM, "%s", j->contrast);
     if (j->lacking > 0)
         snprintf(note[count++], NOTE_ROOM,
@@ -300,6 +302,7 @@ static int print_json(job *j)
         json_object_set_new(json, "path", json_text(j->r->output));
     if (j->predictions && j->probable) json_object_set(json, "probabilities", j->laws);
     if (j->predictions && j->scores) json_object_set(json, "scores", j->scored);
+    json_object_set_new(json, "finished", json_boolean(fen_model_finished(j->model)));
     json_object_set_new(json, "filled", json_integer(j->odd.filled));
     json_object_set_new(json, "unseen", json_integer(j->odd.unseen));
     json_object_set_new(json, "note", json_of_notes(j));
@@ -345,6 +348,7 @@ static int look(job *j)
     j->scores = j->r->options.scores;
     const int quantiles = strcmp(json_text_at(json, "loss"), "pinball") == 0;
     reading_contrast(j->r, json, j->contrast, sizeof j->contrast);
+    unfinished_text(json, j->unfinished, sizeof j->unfinished);
     json_decref(json);
     if (j->scores && !decides(j))
         return complain(EXIT_USAGE, "%s predicts numbers: --scores is for classes",

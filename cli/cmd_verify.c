@@ -23,7 +23,8 @@ static double norm_distance_of(const fen_certificate *c) { return c->norm_distan
 static double bias_distance_of(const fen_certificate *c) { return c->bias_distance; }
 static double optimum_distance_of(const fen_certificate *c) { return c->optimum_distance; }
 
-static int print_json(const fen_certificate *c, int64_t count, int holds, const char *why)
+static int print_json(const fen_certificate *c, int64_t count, int finished, int holds,
+                      const char *why)
 {
     json_t *json = json_object();
     json_object_set_new(json, "primal", pick(c, count, primal_of));
@@ -36,6 +37,7 @@ static int print_json(const fen_certificate *c, int64_t count, int holds, const 
         json_object_set_new(json, "bias_distance", pick(c, count, bias_distance_of));
         json_object_set_new(json, "optimum_distance", pick(c, count, optimum_distance_of));
     }
+    json_object_set_new(json, "finished", json_boolean(finished));
     json_object_set_new(json, "holds", json_boolean(holds));
     if (!holds) json_object_set_new(json, "reason", json_text(why));
     return json_print(json);
@@ -112,11 +114,13 @@ static int answer(const request *r, const fen_model *model, const json_t *json,
 {
     int64_t targets = fen_model_targets(model);
     int code = EXIT_DONE;
+    char unfinished[256];
     if (r->json)
-        code = print_json(now, targets, holds, why);
+        code = print_json(now, targets, fen_model_finished(model), holds, why);
     else if (!r->quiet) {
         const char *norm = norm_name(json);
         for (int64_t t = 0; t < targets; t++) print_target(model, t, &now[t], norm);
+        if (unfinished_text(json, unfinished, sizeof unfinished)[0]) puts(unfinished);
         printf("The certificate %s (tolerance %g).\n", holds ? "holds" : "DOES NOT HOLD",
                r->options.tolerance);
     }

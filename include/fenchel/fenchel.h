@@ -141,6 +141,8 @@ typedef struct fen_options {                  /* strings are borrowed, not copie
     int32_t     threads;         /* 0: one per core                                   */
     int64_t     memory_limit_bytes;   /* 0: what the machine has                      */
     double      time_limit_seconds;   /* 0: none                                      */
+    /* the tool's fit */
+    int32_t     force;           /* 1: an unfinished model may replace a finished one */
     /* the tool's predict */
     int32_t     scores;          /* 1: decision scores beside the predicted classes   */
     /* the tool's info */
@@ -302,6 +304,8 @@ FEN_API const char *fen_model_target_name(const fen_model *model, int64_t target
 FEN_API void fen_model_target_words(const fen_model *model, int64_t target, char *out,
                                     int64_t size);
 FEN_API fen_certificate fen_model_certificate(const fen_model *model, int64_t target);
+/* 1: every target is within the tolerance of the fit, and nothing ended that early. */
+FEN_API int fen_model_finished(const fen_model *model);
 /* Everything worth knowing as one JSON object (what `fenchel fit --json` prints). */
 FEN_API fen_status fen_model_json(const fen_model *model, char **json, fen_error *err);
 /* Prepared features: columns, indicators of gaps, levels of text ("colour = red"). */

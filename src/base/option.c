@@ -144,6 +144,10 @@ static const fenp_option table[] = {
       &fenp_bytes_type, AT(memory_limit_bytes), 1, 0x1p62, "auto", 0, NULL, 0 },
     { { "time-limit", "SECONDS", "none", "fit select path", "stop after this long" },
       &fenp_real_type, AT(time_limit_seconds), FENP_POSITIVE, FENP_NO_LIMIT, "none", 0, NULL, 0 },
+    { { "force", NULL, "no", "fit",
+        "let a model that is not finished (interrupted, a limit, above the tolerance) replace a "
+        "finished one" },
+      &fenp_on_type, AT(force), 0, 1, NULL, 0, NULL, 0 },
     { { "scores", NULL, "no", "predict", "decision scores beside the predicted classes" },
       &fenp_on_type, AT(scores), 0, 1, NULL, 0, NULL, 0 },
     { { "features", NULL, "no", "info",

@@ -248,7 +248,9 @@ static int set_certificate(json_t *out, const fen_model *m)
            (summed ? set_each(out, "penalty_over_lambda", m, penalty_over_lambda) : 0) |
            set_each(out, "primal", m, primal) | set_each(out, "dual", m, dual) |
            set_each(out, "gap", m, gap) | set_each(out, "relative_gap", m, relative_gap) |
-           set_each(out, "verdict", m, verdict) | set_each(out, "stationarity", m, stationarity) |
+           set_each(out, "verdict", m, verdict) |
+           json_object_set_new(out, "finished", json_boolean(fen_model_finished(m))) |
+           set_each(out, "stationarity", m, stationarity) |
            set_each(out, "null", m, null) | set_each(out, "mean_loss", m, mean_loss) |
            set_each(out, "train_rmse", m, train_rmse) |
            set_number(out, "train_error", m->train_error) |

@@ -175,6 +175,17 @@ const char *fen_model_input_name(const fen_model *model, int64_t input)
     return input >= 0 && input < model->prep->inputs ? model->prep->input[input].name : NULL;
 }
 
+int fen_model_finished(const fen_model *model)
+{
+    for (int64_t t = 0; t < model->targets; t++) {
+        const fen_certificate *c = &model->certificate[t];
+        if (!(fabs(c->relative_gap) <= model->tolerance) || c->verdict == FEN_VERDICT_LIMIT ||
+            c->verdict == FEN_VERDICT_INTERRUPTED)
+            return 0;
+    }
+    return 1;
+}
+
 const fen_reading *fen_model_reading(const fen_model *model) { return &model->prep->reading; }
 
 int64_t fen_model_targets(const fen_model *model) { return model->targets; }

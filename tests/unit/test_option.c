@@ -18,7 +18,7 @@ static const struct { const char *name; size_t offset, size; } fields[] = {
     FIELD(as), FIELD(bias), FIELD(scale), FIELD(select), FIELD(engine), FIELD(route),
     FIELD(approx), FIELD(over), FIELD(tolerance),
     FIELD(seed), FIELD(threads), FIELD(memory_limit_bytes), FIELD(time_limit_seconds),
-    FIELD(scores), FIELD(features), FIELD(rows), FIELD(noise),
+    FIELD(force), FIELD(scores), FIELD(features), FIELD(rows), FIELD(noise),
 };
 /* clang-format on */
 enum { FIELDS = sizeof fields / sizeof fields[0] };
