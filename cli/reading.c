@@ -1,7 +1,9 @@
-/* reading.c -- how the training file of a model was read, in words
+/* reading.c -- what users of a model should know beforehand: how its training file was read, and
+ * whether the fit was finished
  *
  * DATA for a model is read alike; options of the command line come before it, and are named where
  * they are others. */
+#include <math.h>
 #include <string.h>
 #include "report.h"
 
@@ -42,5 +44,26 @@ const char *reading_contrast(const request *r, const json_t *model, char *out, s
     if (r->options.index_base >= 0 && r->options.index_base != base && base >= 0)
         snprintf(out, size, "read with --index-base %d; the training file counts from %.0f",
                  (int)r->options.index_base, base);
+    return out;
+}
+
+const char *unfinished_text(const json_t *model, char *out, size_t size)
+{
+    const json_t *verdicts = json_object_get(model, "verdict");
+    const double tolerance = json_at(model, "tolerance");
+    int64_t worst = 0;
+    out[0] = '\0';
+    if (!json_is_false(json_object_get(model, "finished"))) return out;
+    for (int64_t t = 1; t < target_count(model); t++)
+        if (!(fabs(json_at_target(model, "relative_gap", t)) <=
+              fabs(json_at_target(model, "relative_gap", worst))))
+            worst = t;
+    const json_t *verdict =
+        json_is_array(verdicts) ? json_array_get(verdicts, (size_t)worst) : verdicts;
+    snprintf(
+        out, size,
+        "the model is unfinished (%s, relative gap %.2g, tolerance %g): predictions may be far "
+        "from those of the optimum",
+        json_string_value(verdict), json_at_target(model, "relative_gap", worst), tolerance);
     return out;
 }

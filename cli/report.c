@@ -355,19 +355,6 @@ static int64_t worst_target(const json_t *model)
     return worst;
 }
 
-const char *unfinished_text(const json_t *model, char *out, size_t size)
-{
-    const int64_t worst = worst_target(model);
-    out[0] = '\0';
-    if (json_is_false(json_object_get(model, "finished")))
-        snprintf(out, size,
-                 "the model is unfinished (%s, relative gap %.2g, tolerance %g): predictions may be "
-                 "far from those of the optimum",
-                 verdict(model, worst), json_at_target(model, "relative_gap", worst),
-                 json_at(model, "tolerance"));
-    return out;
-}
-
 void report_certificate(const json_t *model)
 {
     int64_t targets = is_joint(model) ? 1 : target_count(model);

@@ -56,12 +56,12 @@ void report_data(const json_t *model, const char *path);
 void report_reading(const json_t *model);       /* reading.c: how its file was read */
 /* Options that read DATA in another way than the training file was, in a sentence; "": none. */
 const char *reading_contrast(const request *r, const json_t *model, char *out, size_t size);
+/* What ended the fit before the tolerance was met, in a sentence; "": it was met. */
+const char *unfinished_text(const json_t *model, char *out, size_t size);
 void report_choice(const json_t *model, const fen_options *o /* NULL: not known */);
 void report_objective(const json_t *model);     /* and what a power other than 2 amounts to */
 void report_lp(const json_t *model);            /* its norm, and how sure predictions are */
 void report_certificate(const json_t *model);
-/* What ended the fit before the tolerance was met, in a sentence; "": it was met. */
-const char *unfinished_text(const json_t *model, char *out, size_t size);
 void report_coefficients(const json_t *model);  /* coefficients.c: of columns or rows */
 void report_error(const json_t *model);
 void report_sign(const json_t *model);          /* two classes have one row of coefficients */

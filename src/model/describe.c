@@ -250,9 +250,8 @@ static int set_certificate(json_t *out, const fen_model *m)
            set_each(out, "gap", m, gap) | set_each(out, "relative_gap", m, relative_gap) |
            set_each(out, "verdict", m, verdict) |
            json_object_set_new(out, "finished", json_boolean(fen_model_finished(m))) |
-           set_each(out, "stationarity", m, stationarity) |
-           set_each(out, "null", m, null) | set_each(out, "mean_loss", m, mean_loss) |
-           set_each(out, "train_rmse", m, train_rmse) |
+           set_each(out, "stationarity", m, stationarity) | set_each(out, "null", m, null) |
+           set_each(out, "mean_loss", m, mean_loss) | set_each(out, "train_rmse", m, train_rmse) |
            set_number(out, "train_error", m->train_error) |
            (isfinite(m->crossing) ? set_number(out, "crossing", m->crossing) : 0);
 }

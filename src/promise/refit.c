@@ -8,6 +8,8 @@
  *     the first of a fold starts from that of the fold before.
  *   Leave-one-out deletes one term and keeps the other weights. A row with u_i = 0 is skipped:
  *     the solution of all rows is optimal without it as well. Others start from that solution.
+ *     Where no row holds b, any of an interval is optimal; the row may be what ends it, and the
+ *     solver takes its middle, so that no row is skipped then.
  * Score: sum w loss / sum w over the rows that concern an output. A free parameter (nu) is
  * found anew in every refit; what it costs belongs to the score, or settings could not be
  * compared: loss + nu par where the parameter costs (nu-SVR), loss / par where it earns, since
@@ -277,6 +279,26 @@ static fen_status run_row(work *s, int64_t t, int64_t setting, int64_t row, cons
     return status;
 }
 
+/* Is b the only optimal one? A row holds it if the slope that its u stands for, -u/w, is between
+ * those of its loss a little to the left and to the right: it is at a corner, or the loss is
+ * curved there. */
+static int is_offset_held(const work *s)
+{
+    const fen_loss *loss = s->all->loss;
+    if (!s->all->bias) return 1;
+    for (int64_t i = 0; i < s->one.n; i++) {
+        if (!(s->w[i] > 0.0)) continue;
+        const double y = s->one.y[i], t = s->now.scores[i] + s->offset;
+        const double near = 1e-6 * (1.0 + fabs(y) + fabs(t)), slope = -s->full[i] / s->w[i];
+        double left, right, unused;
+        loss->slopes(y, t - near, &s->par, &left, &unused);
+        loss->slopes(y, t + near, &s->par, &unused, &right);
+        const double slack = 1e-9 * (fabs(left) + fabs(right));
+        if (slope > left + slack && slope < right - slack) return 1;
+    }
+    return 0;
+}
+
 static fen_status run_rows(work *s, int64_t t, int64_t setting, const fenp_task *task,
                            fen_error *err)
 {
@@ -286,13 +308,15 @@ static fen_status run_rows(work *s, int64_t t, int64_t setting, const fenp_task 
     fen_status status = solve_next(s, t, setting, task, err);
     if (status != FEN_OK) return status;
     memcpy(s->full, s->now.dual, (size_t)n * sizeof(double));
-    for (int64_t i = 0; i < n; i++) /* before any refit changes the scores */
+    const int skips = is_offset_held(s);
+    for (int64_t i = 0; skips && i < n; i++) /* before any refit changes the scores */
         if (s->full[i] == 0.0) keep(s, t, setting, i);
     for (int64_t i = 0; i < n && status == FEN_OK; i++) {
         const double at = (double)i / (double)n - 1.0;
         const fenp_task part = step_task(s, task, at, at);
         status = fenp_task_at(&part, 0.0, err);
-        if (status == FEN_OK && s->full[i] != 0.0) status = run_row(s, t, setting, i, &part, err);
+        if (status == FEN_OK && (!skips || s->full[i] != 0.0))
+            status = run_row(s, t, setting, i, &part, err);
     }
     close_slot(s, t, 0);
     return status;

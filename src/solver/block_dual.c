@@ -349,17 +349,30 @@ fen_status fenp_block_scores(state *s, const fenp_problem *problem, const double
     return status;
 }
 
+/* A variable without what rounding, or a factor taken off and put back, makes of a bound or of its
+ * kink at 0: it would end the interval of b that others leave open. */
+static double settled(const fenp_qp *q, int64_t i)
+{
+    const double b = q->b[i], low = q->low[i], high = q->high[i];
+    const double slack = isinf(high - low) ? 0.0 : 1e-9 * (high - low);
+    return b - low <= slack                       ? low
+           : high - b <= slack                    ? high
+           : fabs(b) <= slack && q->kink[i] > 0.0 ? 0.0
+                                                  : b;
+}
+
 /* What every free variable says b is, on the average; the middle where there is none. */
 static double offset_of(const fenp_qp *q)
 {
     double sum = 0.0, count = 0.0, rise = -INFINITY, fall = INFINITY;
     for (int64_t i = 0; i < q->n; i++) {
-        const double up = fenp_qp_rise(q, i), down = fenp_qp_fall(q, i);
-        const double slack = 1e-9 * (q->high[i] - q->low[i]); /* a bound met but for rounding */
+        double b = settled(q, i), g = q->g[i];
+        const fenp_qp one = {
+            .b = &b, .g = &g, .kink = q->kink + i, .low = q->low + i, .high = q->high + i
+        };
+        const double up = fenp_qp_rise(&one, 0), down = fenp_qp_fall(&one, 0);
         rise = fmax(rise, up), fall = fmin(fall, down);
-        if (up == down &&
-            (isinf(slack) || (q->b[i] - q->low[i] > slack && q->high[i] - q->b[i] > slack)))
-            sum += up, count += 1.0;
+        if (up == down) sum += up, count += 1.0;
     }
     if (count > 0.0) return sum / count;
     return isinf(rise) ? (isinf(fall) ? 0.0 : fall) : isinf(fall) ? rise : 0.5 * (rise + fall);

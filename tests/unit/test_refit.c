@@ -31,7 +31,11 @@ static void assert_near(double a, double b, double tolerance)
     if (!(fabs(a - b) <= tolerance)) fail_msg("%.12g is not %.12g", a, b);
 }
 
-static double uniform(uint64_t stream, int64_t k) { return fenp_uniform(11, stream, (uint64_t)k); }
+static uint64_t drawn = 11;
+static double uniform(uint64_t stream, int64_t k)
+{
+    return fenp_uniform(drawn, stream, (uint64_t)k);
+}
 
 /* Numbers near a smooth function, or its noisy sign. Weights should differ where predictions are
  * compared: with equal ones all u of the hinge loss may lie on their bounds, and any b of an
@@ -270,6 +274,31 @@ static void singles_are_those_of_separate_models(void **state)
     }
 }
 
+/* With equal weights all u may lie on their bounds: any b of an interval is optimal, of all rows or
+ * without one of them, and the one taken is that of a fit from a cold start. */
+static void offsets_are_those_of_separate_models(void **state)
+{
+    static const char *const losses[] = { "hinge", "eps", "absolute", "pinball" };
+    static const double pars[] = { 1.0, 0.5, 0.0, 0.3 };
+    (void)state;
+    for (drawn = 1; drawn <= 4; drawn++)
+        for (int c = 0; c < 4; c++) {
+            fenp_sample *s = random_sample(20, 1, c == 0, 0);
+            const fenp_problem q = problem_of(s, losses[c], 1);
+            const fenp_output output = { .column = 0, .plus = -1, .minus = -1, .par = pars[c] };
+            const fenp_setting points[] = { { 1.0, 2.0 }, { 0.3, 2.0 }, { 0.1, 2.0 } };
+            double scores[3], held[3 * 20], expected[N];
+            refit(&q, &output, 0.0, 0, points, 3, scores, held);
+            for (int l = 0; l < 3; l++) {
+                brute_singles(&q, 0, points[l], pars[c], expected);
+                for (int64_t i = 0; i < s->n; i++)
+                    assert_near(held[l * s->n + i], expected[i], CLOSE);
+            }
+            fenp_sample_free(s);
+        }
+    drawn = 11;
+}
+
 static void square_loss_agrees_with_its_closed_forms(void **state)
 {
     (void)state;
@@ -489,6 +518,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folds_are_those_of_separate_models),
         cmocka_unit_test(singles_are_those_of_separate_models),
+        cmocka_unit_test(offsets_are_those_of_separate_models),
         cmocka_unit_test(square_loss_agrees_with_its_closed_forms),
         cmocka_unit_test(powers_are_refitted),
         cmocka_unit_test(pairs_look_at_their_own_rows),
