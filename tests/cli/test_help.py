@@ -17,10 +17,11 @@ LEARN = {"target", "weights", "task", "format", "index-base", "missing", "text",
          "feature-weights", "nonnegative", "lambda", "power", "as", "no-bias", "scale", "select",
          "engine", "route", "tolerance", "seed", "threads", "memory"}
 ONE = LEARN | {"smoothness"}                # what ends in one setting
-SWITCHES = {"no-bias", "nonnegative", "probability", "scores", "features"}
+SWITCHES = {"no-bias", "nonnegative", "probability", "force", "scores", "features"}
 READ = {"format", "index-base", "missing", "text", "memory"}
 OPTIONS = {
-    "fit": ONE | {"probability", "approx", "time-limit", "output"}, "select": ONE | {"time-limit", "output"},
+    "fit": ONE | {"probability", "approx", "time-limit", "force", "output"},
+    "select": ONE | {"time-limit", "output"},
     "path": LEARN | {"over", "plot", "time-limit", "output"},
     "plan": ONE | {"probability", "approx"}, "predict": READ | {"threads", "scores", "output"},
     "verify": READ | {"threads", "tolerance"}, "convert": READ, "info": {"features"},
