@@ -17,6 +17,7 @@ typedef struct job {
     int64_t targets, classes, rows;
     int64_t lacking;                 /* columns that are not needed          */
     fen_odd_cells odd;               /* cells that training did not have     */
+    fen_far far;                     /* rows far from those of training      */
     char contrast[320];              /* of the reading to that of training   */
     char unfinished[256];            /* the model, in a sentence; "": it is  */
     int one_class, probable, scores; /* what is written                      */
@@ -187,7 +188,8 @@ static int answer(job *j, const fen_table *block, answers *a)
     if (!a->scores || !a->labels || !a->laws || !a->codes)
         return complain(EXIT_ROOM, "out of memory for a block of %" PRId64 " rows", rows);
     if (fen_predict_table(j->model, block, &j->r->options, a->scores, a->labels, &err) ||
-        fen_predict_odd(j->model, block, &j->odd, &err))
+        fen_predict_odd(j->model, block, &j->odd, &err) ||
+        fen_predict_far(j->model, block, a->scores, &j->far, &err))
         return fail(&err);
     if (decides(j) &&
         fen_decide(j->model, a->scores, rows, a->codes, j->probable ? a->laws : NULL, &err))
@@ -236,13 +238,53 @@ static int predict_stream(job *j, fen_stream *stream, const fen_host *host)
 
 /* ---- what is said afterwards ------------------------------------------------------------- */
 
-enum { NOTES = 5, NOTE_ROOM = 640 };
+enum { NOTES = 6, NOTE_ROOM = 640 };
+
+/* "line 17, column "income" is 9e+06, training had 0 to 1e+05" */
+static const char *far_text(const fen_far_row *row, char *out, size_t size)
+{
+    char range[160] = "its kernel values with all rows of the model are all but 0";
+    char number[3][32];
+    if (row->kind != FEN_FAR_ALONE)
+        snprintf(range, sizeof range, "is %s, training had %s to %s",
+                 shortest(row->value, number[0]), shortest(row->least, number[1]),
+                 shortest(row->largest, number[2]));
+    snprintf(out, size, "%s %" PRId64 ", %s%s%s%s", row->line > 0 ? "line" : "row",
+             row->line > 0 ? row->line : row->row,
+             row->kind == FEN_FAR_COLUMN       ? "column \""
+             : row->kind == FEN_FAR_PREDICTION ? "the prediction of \""
+                                               : "",
+             row->column, row->kind == FEN_FAR_ALONE ? "" : "\" ", range);
+    return out;
+}
+
+static json_t *json_of_far(const fen_far *far)
+{
+    static const char *const why[] = { "", "column", "alone", "prediction" };
+    json_t *list = json_array();
+    for (int64_t k = 0; k < far->rows && k < FEN_FAR_SHOWN; k++) {
+        const fen_far_row *row = &far->first[k];
+        json_t *one = json_object();
+        json_object_set_new(one, "row", json_integer(row->row));
+        if (row->line > 0) json_object_set_new(one, "line", json_integer(row->line));
+        json_object_set_new(one, "why", json_string(why[row->kind]));
+        if (row->kind != FEN_FAR_ALONE) {
+            json_object_set_new(one, "column", json_text(row->column));
+            json_object_set_new(one, "value", json_number(row->value));
+            json_object_set_new(one, "least", json_number(row->least));
+            json_object_set_new(one, "largest", json_number(row->largest));
+        }
+        json_array_append_new(list, one);
+    }
+    return list;
+}
 
 /* What the predictions do without, or go by all the same; how many notes there are. */
 static int write_notes(const job *j, char note[][NOTE_ROOM])
 {
     const fen_odd_cells *odd = &j->odd;
     int count = 0;
+    char where[448];
     if (j->unfinished[0]) snprintf(note[count++], NOTE_ROOM, "%s", j->unfinished);
     if (j->contrast[0]) snprintf(note[count++], NOTE_ROOM, "%s", j->contrast);
     if (j->lacking > 0)
@@ -260,6 +302,14 @@ static int write_notes(const job *j, char note[][NOTE_ROOM])
                  "\"other\", as a missing text is",
                  odd->unseen, odd->unseen > 1 ? "s are" : " is", odd->unseen_text,
                  odd->unseen_column);
+    if (j->far.rows > 0)
+        snprintf(note[count++], NOTE_ROOM,
+                 "%" PRId64 " of %" PRId64 " rows %s far from the training data (%s%s): %s "
+                 "extrapolation%s",
+                 j->far.rows, j->rows, j->far.rows > 1 ? "are" : "is",
+                 j->far.rows > 1 ? "first: " : "", far_text(&j->far.first[0], where, sizeof where),
+                 j->far.rows > 1 ? "their predictions are" : "its prediction is an",
+                 j->far.rows > 1 ? "s" : "");
     return count;
 }
 
@@ -305,6 +355,8 @@ static int print_json(job *j)
     json_object_set_new(json, "finished", json_boolean(fen_model_finished(j->model)));
     json_object_set_new(json, "filled", json_integer(j->odd.filled));
     json_object_set_new(json, "unseen", json_integer(j->odd.unseen));
+    json_object_set_new(json, "far", json_integer(j->far.rows));
+    json_object_set_new(json, "far_rows", json_of_far(&j->far));
     json_object_set_new(json, "note", json_of_notes(j));
     add_quality(&j->quality, json);
     return json_print(json);

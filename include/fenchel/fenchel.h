@@ -370,6 +370,29 @@ typedef struct fen_odd_cells {
 /* Counts are added to cells, which begin as 0: a file may come in blocks. */
 FEN_API fen_status fen_predict_odd(const fen_model *model, const fen_table *table,
                                    fen_odd_cells *cells, fen_error *err);
+/* Rows that are far from everything in training: predictions of them are extrapolations. */
+typedef enum fen_far_kind {
+    FEN_NEAR,
+    FEN_FAR_COLUMN,            /* column is beyond its training range by more than that range    */
+    FEN_FAR_ALONE,             /* kernel values with all rows of the model are all but zero: the
+                                  prediction is its constant                                     */
+    FEN_FAR_PREDICTION         /* so is the prediction, of the range of the training targets     */
+} fen_far_kind;
+typedef struct fen_far_row {
+    int64_t row, line;         /* from 1, in the file; line 0: not known                         */
+    fen_far_kind kind;
+    char    column[128];       /* the farthest, or the target; cut                               */
+    double  value, least, largest;   /* of it, and its range in training                         */
+} fen_far_row;
+enum { FEN_FAR_SHOWN = 5 };
+typedef struct fen_far {
+    int64_t rows;              /* how many there are                                             */
+    fen_far_row first[FEN_FAR_SHOWN];
+} fen_far;
+/* scores: of fen_predict_table. Rows are added to far, which begins as 0. Models of older versions
+ * know no ranges. */
+FEN_API fen_status fen_predict_far(const fen_model *model, const fen_table *table,
+                                   const double *scores, fen_far *far, fen_error *err);
 FEN_API fen_status fen_model_save(const fen_model *model, const char *path, fen_error *err);
 FEN_API fen_status fen_model_load(const char *path, fen_model **out, fen_error *err);
 FEN_API void       fen_model_free(fen_model *model);

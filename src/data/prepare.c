@@ -1,4 +1,5 @@
 /* prepare.c -- the preparation as an object, and what its features are called */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +13,32 @@ fenp_prep *fenp_prep_new(int64_t inputs, int64_t targets)
     if (!prep) return NULL;
     prep->input = fenp_new_zeroed(inputs, sizeof *prep->input);
     prep->target = fenp_new_zeroed(targets, sizeof *prep->target);
-    if (!prep->input || !prep->target) {
+    prep->target_range = fenp_new(2 * targets, sizeof *prep->target_range);
+    if (!prep->input || !prep->target || !prep->target_range) {
         fenp_prep_free(prep);
         return NULL;
     }
     prep->inputs = inputs;
     prep->targets = targets;
     prep->reading = (fen_reading){ .counts_from = -1, .prep = prep };
-    for (int64_t i = 0; i < inputs; i++) prep->input[i].scale = 1.0;
+    for (int64_t i = 0; i < inputs; i++) {
+        prep->input[i].scale = 1.0;
+        prep->input[i].least = prep->input[i].largest = NAN;
+    }
+    for (int64_t t = 0; t < targets; t++)
+        prep->target_range[2 * t] = INFINITY, prep->target_range[2 * t + 1] = -INFINITY;
     return prep;
+}
+
+void fenp_prep_see_targets(fenp_prep *prep, const fenp_sample *rows)
+{
+    for (int64_t t = 0; t < prep->targets; t++) {
+        double *range = prep->target_range + 2 * t;
+        for (int64_t i = 0; i < rows->n; i++) {
+            range[0] = fmin(range[0], rows->y[t * rows->n + i]);
+            range[1] = fmax(range[1], rows->y[t * rows->n + i]);
+        }
+    }
 }
 
 void fenp_input_clear(fenp_input *input)
@@ -40,6 +58,7 @@ void fenp_prep_free(fenp_prep *prep)
     free(prep->class_rows);
     free(prep->input);
     free(prep->target);
+    free(prep->target_range);
     free(prep->weights);
     free(prep->reading.missing);
     free(prep);

@@ -61,6 +61,7 @@ typedef struct fenp_input {
     int     gaps;                /* numbers: training had gaps, an indicator follows  */
     int     idle;                /* no prediction needs it: it may be missing         */
     double  fill, center, scale; /* numbers                                           */
+    double  least, largest;      /* numbers, of the training rows; NaN: not known     */
     char  **levels;              /* text: levels with a feature of their own          */
     int64_t level_count;         /* text: features are levels, then "other"           */
     int     spare;               /* text: no training row is "other", that feature is 0
@@ -72,6 +73,8 @@ typedef struct fenp_prep {
     int64_t targets;             /* 0: one-class, there is nothing but inputs         */
     fenp_input *input;
     char  **target;              /* names                                             */
+    double *target_range;        /* targets x 2: least and largest of the training rows;
+                                    infinite the wrong way round: not known           */
     int64_t class_count;         /* 0: the targets are numbers                        */
     char  **classes;             /* labels as written, in sorted order (numbers by
                                     size); sample->y holds their places 0, 1, ...     */

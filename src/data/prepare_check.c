@@ -83,6 +83,7 @@ static int same_input(const fenp_input *a, const fenp_input *b)
     if (a->text != b->text || a->constant != b->constant || a->gaps != b->gaps ||
         a->level_count != b->level_count || !near(a->scale, b->scale))
         return 0;
+    if (!isnan(a->least) && (a->least != b->least || a->largest != b->largest)) return 0;
     for (int64_t k = 0; k < a->level_count; k++)
         if (strcmp(a->levels[k], b->levels[k]) != 0) return 0;
     const double unit = fabs(b->scale); /* a mean near 0 is known to rounding of the spread */

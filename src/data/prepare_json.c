@@ -4,8 +4,10 @@
  *     "targets": ["y"], "classes": ["no", "yes"], "class_rows": [40, 60],
  *     "weights": null,
  *     "reading": { "missing": "NA,?", "separator": ",", "decimal": ".", "header": true },
- *     "inputs": [ { "name": "age" }, { "name": "rooms", "gaps": true },
- *                 { "name": "year", "constant": true },
+ *     "target_range": [[-3.5, 17]],
+ *     "inputs": [ { "name": "age", "range": [18, 99] },
+ *                 { "name": "rooms", "range": [1, 9], "gaps": true },
+ *                 { "name": "year", "range": [2020, 2020], "constant": true },
  *                 { "name": "colour", "levels": ["red", "blue"] } ] }
  *
  * The reading is that of a CSV file; of a svmlight file it is { "index_base": 1 }, of others there
@@ -37,10 +39,39 @@ static json_t *integers(const int64_t *at, int64_t count)
     return array;
 }
 
+static json_t *range_to_json(double least, double largest)
+{
+    json_t *pair = json_array();
+    if (pair && json_array_append_new(pair, fenp_json_number(least)) == 0 &&
+        json_array_append_new(pair, fenp_json_number(largest)) == 0)
+        return pair;
+    json_decref(pair);
+    return NULL;
+}
+
+static json_t *ranges_to_json(const double *range, int64_t count)
+{
+    json_t *array = json_array();
+    for (int64_t t = 0; array && t < count; t++)
+        if (json_array_append_new(array, range_to_json(range[2 * t], range[2 * t + 1])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static int knows_targets(const fenp_prep *prep)
+{
+    return prep->targets > 0 && prep->class_count == 0 &&
+           prep->target_range[0] <= prep->target_range[1];
+}
+
 static json_t *input_to_json(const fenp_input *input)
 {
     json_t *object = json_object();
     int fine = object && set(object, "name", fenp_json_string(input->name));
+    if (fine && !isnan(input->least) && !input->text)
+        fine = set(object, "range", range_to_json(input->least, input->largest));
     if (fine && input->constant) fine = set(object, "constant", json_true());
     if (fine && input->gaps) fine = set(object, "gaps", json_true());
     if (fine && input->text)
@@ -91,6 +122,8 @@ json_t *fenp_prep_to_json(const fenp_prep *prep)
         set(object, "weights", prep->weights ? fenp_json_string(prep->weights) : json_null()) &&
         (!fenp_reading_is_known(&prep->reading) ||
          set(object, "reading", fenp_reading_to_json(&prep->reading))) &&
+        (!knows_targets(prep) ||
+         set(object, "target_range", ranges_to_json(prep->target_range, prep->targets))) &&
         set(object, "inputs", inputs_to_json(prep)))
         return object;
     json_decref(object);
@@ -119,6 +152,17 @@ static fen_status read_flag(const json_t *object, const char *key, int *out, fen
     return FEN_OK;
 }
 
+/* Nothing where there is none. */
+static fen_status read_range(const json_t *json, double *least, double *largest, fen_error *err)
+{
+    if (!json) return FEN_OK;
+    const json_t *ends[2] = { json_array_get(json, 0), json_array_get(json, 1) };
+    if (json_array_size(json) != 2 || !json_is_number(ends[0]) || !json_is_number(ends[1]))
+        return damaged("a range is not two numbers", err);
+    *least = json_number_value(ends[0]), *largest = json_number_value(ends[1]);
+    return *least <= *largest ? FEN_OK : damaged("a range ends before it begins", err);
+}
+
 static fen_status read_levels(const json_t *json, fenp_input *input, fen_error *err)
 {
     size_t count = json_array_size(json);
@@ -144,6 +188,8 @@ static fen_status read_input(const json_t *json, const fenp_prep *prep, fenp_inp
         read_string(json_object_get(json, "name"), "an input has no name", &input->name, err);
     if (status == FEN_OK) status = read_flag(json, "constant", &input->constant, err);
     if (status == FEN_OK) status = read_flag(json, "gaps", &input->gaps, err);
+    if (status == FEN_OK)
+        status = read_range(json_object_get(json, "range"), &input->least, &input->largest, err);
     if (status == FEN_OK && levels) status = read_levels(levels, input, err);
     if (status != FEN_OK) return status;
     if (!isfinite(input->fill) || !isfinite(input->center) || !isfinite(input->scale) ||
@@ -247,6 +293,10 @@ fen_status fenp_prep_from_json(const json_t *json, const double *fill, const dou
                               "the preparation");
     fen_status status = read_names(json, targets, prep, err);
     if (status == FEN_OK) status = read_classes(json, prep, err);
+    const json_t *ranges = json_object_get(json, "target_range");
+    for (int64_t t = 0; status == FEN_OK && t < prep->targets; t++)
+        status = read_range(json_array_get(ranges, (size_t)t), &prep->target_range[2 * t],
+                            &prep->target_range[2 * t + 1], err);
     if (status == FEN_OK) status = read_reading(json_object_get(json, "reading"), prep, err);
     for (int64_t i = 0; status == FEN_OK && i < prep->inputs; i++) {
         prep->input[i].fill = fill[i];

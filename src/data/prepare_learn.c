@@ -318,6 +318,7 @@ static fen_status learn(fenp_prep *prep, fenp_block *block, const fen_options *o
     const char *title = fenp_table_title(table);
     fen_status status = fenp_enough_rows(prep, title, block->rows, err);
     if (status != FEN_OK) return status;
+    fenp_prep_see_targets(prep, block->rows);
     if (block->unwritten) block->products = fenp_learn_products(prep, block, o);
     status = prep->precomputed  ? start_precomputed(prep, block, err)
              : !block->products ? fenp_learn_inputs(prep, block, err)

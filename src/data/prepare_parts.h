@@ -18,6 +18,8 @@ void       fenp_input_clear(fenp_input *input);                 /* what it holds
 int64_t    fenp_input_features(const fenp_input *input);
 /* Feature k among those of the input. */
 void       fenp_input_feature_name(const fenp_input *input, int64_t k, char *out, int64_t size);
+/* Targets of further training rows, for their range. */
+void       fenp_prep_see_targets(fenp_prep *prep, const fenp_sample *rows);
 void       fenp_prep_count(fenp_prep *prep);                    /* sets prep->features      */
 /* A text as the name of the level that it may be, else of a level that is the same number. */
 int64_t    fenp_input_level(const fenp_input *input, const char *text);   /* -1: other       */

@@ -109,6 +109,8 @@ static fen_status grow(gathering *g, const fen_table *block, fen_error *err)
     status = fenp_prep_start(g->shape, g->o, &wider, err);
     if (status != FEN_OK) return status;
     const int64_t front = strcmp(wider->input[0].name, g->prep->input[0].name) != 0;
+    for (int64_t t = 0; t < 2 * wider->targets; t++)
+        wider->target_range[t] = g->prep->target_range[t];
     fenp_prep_free(g->prep);
     g->prep = wider;
     return fenp_stats_widen(g->stats, front, wider->inputs, err);
@@ -146,6 +148,7 @@ static fen_status add_block(gathering *g, const fen_table *table, fen_error *err
     fen_status status = fenp_block_open(g->prep, table, &block, err);
     if (status != FEN_OK) return status;
     count(g, &block);
+    fenp_prep_see_targets(g->prep, block.rows);
     status = fenp_stats_add(g->stats, g->prep, &block, err);
     if (status == FEN_OK) status = fenp_hash_rows(g->hash, g->prep, &block, err);
     if (status == FEN_OK && g->part) status = fenp_part_add(g->part, &block, err);

@@ -185,6 +185,10 @@ static fen_status learn_number(fenp_input *input, const fenp_moments *m, long do
     const double size = fmax(fabs(m->least), fabs(m->largest));
     const double mean = (double)(m->base + m->rest);
     input->fill = mean;
+    if (m->seen > 0) { /* a row may always lack the column of a sparse file */
+        input->least = prep->sparse ? fmin(m->least, 0.0) : m->least;
+        input->largest = prep->sparse ? fmax(m->largest, 0.0) : m->largest;
+    }
     const int varies = m->seen > 0 && deviation > 1e-12 * size;
     input->constant = !varies && !(prep->constants && m->seen > 0 && size > 0.0);
     input->gaps = m->gaps > 0 && m->seen > 0;
