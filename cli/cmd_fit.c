@@ -27,12 +27,14 @@ static void print_next(const fen_model *of, const request *r, const json_t *json
 {
     const int chosen =
         strcmp(r->options.approx, "none") == 0 && json_object_get(json, "score") != NULL;
-    char model[512], data[512];
+    char model[512], data[512], format[64] = "";
+    if (strcmp(r->options.format, "auto") != 0)
+        snprintf(format, sizeof format, " --format=%.40s", r->options.format);
     shell_word(path, model, sizeof model);
     shell_word(r->operand[0], data, sizeof data);
     report("Next", "fenchel predict %s NEW.csv -o predictions.csv", model);
     if (has_features(of, json)) report("", "fenchel info %s --features", model);
-    report("", "fenchel verify %s %s", model, data);
+    report("", "fenchel verify %s %s%s", model, data, format);
     if (chosen) report("", "fenchel select %s%s", data, r->selecting);
     if (chosen && strcmp(r->options.penalty, "rkhs") != 0)
         report("", "fenchel path %s%s", data, r->selecting);

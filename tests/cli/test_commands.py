@@ -211,7 +211,8 @@ class SelectVerifyPlanInfo(ToolTest):
     def test_verify(self):
         model = self.some_model()
         found = self.run_tool("verify", model, "data.csv", "--json").json
-        self.assertEqual(set(found), {"primal", "dual", "gap", "relative_gap", "stationarity", "holds"})
+        self.assertEqual(set(found), {"primal", "dual", "gap", "relative_gap", "stationarity", "finished",
+                                      "holds"})
         self.assertIs(found["holds"], True)
         text = self.run_tool("verify", model, "data.csv").out
         self.assertIn("The certificate holds", text)
