@@ -60,10 +60,12 @@ const char *unfinished_text(const json_t *model, char *out, size_t size)
             worst = t;
     const json_t *verdict =
         json_is_array(verdicts) ? json_array_get(verdicts, (size_t)worst) : verdicts;
-    snprintf(
-        out, size,
-        "the model is unfinished (%s, relative gap %.2g, tolerance %g): predictions may be far "
-        "from those of the optimum",
-        json_string_value(verdict), json_at_target(model, "relative_gap", worst), tolerance);
+    const double gap = json_at_target(model, "relative_gap", worst);
+    char number[32] = "infinite"; /* a row is outside a hard tube */
+    if (!isnan(gap)) snprintf(number, sizeof number, "%.2g", gap);
+    snprintf(out, size,
+             "the model is unfinished (%s, relative gap %s, tolerance %g): predictions may be far "
+             "from those of the optimum",
+             json_string_value(verdict), number, tolerance);
     return out;
 }

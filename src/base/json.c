@@ -81,24 +81,41 @@ int64_t fenp_json_values(const char *text, int64_t length)
     return count;
 }
 
-/* Jansson's lexer drops a byte when its buffer cannot grow and calls other failed
- * allocations bad syntax. So the text is read twice: answers that differ mean that
- * memory ran out on the way. */
+/* [padding, text], so that the buffer of Jansson's lexer grows within the padding: where it cannot
+ * grow it drops a byte, and aborts if that was part of an escape. */
+static char *pad(const char *text, int64_t length, size_t *size)
+{
+    char *padded = fenp_new(2 * length + 5, 1), *at = padded;
+    if (!padded) return NULL;
+    *size = 2 * (size_t)length + 5;
+    *at++ = '[', *at++ = '"';
+    memset(at, ' ', (size_t)length), at += length;
+    *at++ = '"', *at++ = ',';
+    memcpy(at, text, (size_t)length), at += length;
+    *at = ']';
+    return padded;
+}
+
+/* Jansson calls failed allocations bad syntax. So the text is read twice: answers that differ, or a
+ * padding that lost bytes, mean that memory ran out on the way. */
 fen_status fenp_json_parse(const char *text, int64_t length, json_t **out, fen_error *err)
 {
     json_error_t why, again;
-    json_t *first = json_loadb(text, (size_t)length, JSON_REJECT_DUPLICATES, &why);
-    json_t *second = json_loadb(text, (size_t)length, JSON_REJECT_DUPLICATES, &again);
-    int neither = !first && !second;
-    int explained = why.text[0] && json_error_code(&why) != json_error_out_of_memory;
-    int same = neither ? explained : json_equal(first, second);
+    size_t size = 0;
+    char *padded = pad(text, length, &size);
+    if (!padded) return fenp_no_memory(err, 2 * length, "a JSON text");
+    json_t *first = json_loadb(padded, size, JSON_REJECT_DUPLICATES, &why);
+    json_t *second = json_loadb(padded, size, JSON_REJECT_DUPLICATES, &again);
+    const int neither = !first && !second;
+    const int explained = why.text[0] && json_error_code(&why) != json_error_out_of_memory;
+    const int whole = json_string_length(json_array_get(first, 0)) == (size_t)length;
+    const int same = neither ? explained : whole && json_equal(first, second);
+    if (same) /* two values with a comma are no JSON text */
+        *out = json_array_size(first) == 2 ? json_incref(json_array_get(first, 1)) : NULL;
+    json_decref(first);
     json_decref(second);
-    if (!same) {
-        json_decref(first);
-        return fenp_no_memory(err, length, "the parts of a JSON text");
-    }
-    *out = first;
-    return FEN_OK;
+    free(padded);
+    return same ? FEN_OK : fenp_no_memory(err, length, "the parts of a JSON text");
 }
 
 /* ---- writing --------------------------------------------------------------------------- */
