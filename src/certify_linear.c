@@ -331,9 +331,17 @@ static fen_status try_windows(fenp_joint *c, fen_certificate *out, fen_error *er
     return status;
 }
 
+/* The tries after the first prove an optimum that rounding errors hide. An interrupted fit is none,
+ * and its caller waits: there the certificate is that of u as it is, in fit and verify alike. */
 static fen_status certify_block(fenp_joint *c, int64_t first, fen_certificate *out, fen_error *err)
 {
+    const int interrupted = c->m->certificate[first].verdict == FEN_VERDICT_INTERRUPTED;
     fen_status status = open_block(c, first, err);
+    if (interrupted) {
+        if (status == FEN_OK) status = find_dual(c, 0, err);
+        if (status == FEN_OK) *out = judge(c);
+        return status;
+    }
     if (status == FEN_OK) status = judge_dual(c, 0, out, err);
     if (status != FEN_OK || out->verdict == FEN_VERDICT_OPTIMAL) return status;
     if (fenp_joint_can_refine(c)) status = try_dual(c, 1, out, err);

@@ -239,9 +239,7 @@ static fen_status solve_by_qr(drive *d, const fenp_task *task, fen_error *err)
     status = fenp_make_constants(&rounds, err);
     memset(m->dual, 0, (size_t)(m->targets * m->n) * sizeof(double));
     forget_rank(m);
-    if (status == FEN_OK) status = fenp_certify(m, d->sample, m->certificate, NULL, err);
-    if (status == FEN_OK) fenp_say_what_ended(m, why);
-    return status;
+    return status == FEN_OK ? fenp_certify_ended(m, d->sample, why, err) : status;
 }
 
 /* Labels that cannot be met, or a limit before they were, are for the working sets. */

@@ -33,6 +33,16 @@ void fenp_say_what_ended(fen_model *m, fen_status status)
                 status == FEN_LIMIT ? FEN_VERDICT_LIMIT : FEN_VERDICT_INTERRUPTED;
 }
 
+fen_status fenp_certify_ended(fen_model *m, const fenp_sample *sample, fen_status why,
+                              fen_error *err)
+{
+    for (int64_t t = 0; why == FEN_STOPPED && t < m->targets; t++)
+        m->certificate[t].verdict = FEN_VERDICT_INTERRUPTED; /* asks for a quick certificate */
+    const fen_status status = fenp_certify(m, sample, m->certificate, NULL, err);
+    if (status == FEN_OK) fenp_say_what_ended(m, why);
+    return status;
+}
+
 int fenp_was_ended(const fen_model *m)
 {
     int64_t t = 0;
@@ -98,11 +108,10 @@ static fen_status solve_all(const fenp_rounds *r, int round, double gap, int *re
 
 fen_status fenp_rounds_end(const fenp_rounds *r, fen_status why, fen_error *err)
 {
-    fen_model *m = r->m;
     fen_status status = why;
-    if (fenp_is_end(why)) status = fenp_certify(m, r->sample, m->certificate, NULL, err);
+    if (fenp_is_end(why)) status = fenp_certify_ended(r->m, r->sample, why, err);
     if (status == FEN_OK) status = fenp_prefer_constants(r, err);
-    if (status == FEN_OK && why != FEN_OK) fenp_say_what_ended(m, why);
+    if (status == FEN_OK && why != FEN_OK) fenp_say_what_ended(r->m, why);
     return status;
 }
 

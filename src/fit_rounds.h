@@ -23,6 +23,9 @@ fen_status fenp_prefer_constants(const fenp_rounds *r, fen_error *err);
 double     fenp_worst_gap(const fen_model *model);
 /* Verdicts of what is not proved: status is FEN_LIMIT or FEN_STOPPED. */
 void       fenp_say_what_ended(fen_model *model, fen_status status);
+/* The certificate of what there is when a fit ends early, and what ended it. */
+fen_status fenp_certify_ended(fen_model *model, const fenp_sample *sample, fen_status why,
+                              fen_error *err);
 /* Of some target. */
 int        fenp_was_ended(const fen_model *model);
 

@@ -51,7 +51,8 @@ static fen_options with(const char *penalty, const char *loss, double lambda)
     return o;
 }
 
-/* A model comes back whenever it happens: optimal, or interrupted and no worse than a constant. */
+/* A model comes back whenever it happens: optimal, or interrupted and no worse than a constant; and
+ * its certificate comes out again. */
 static void stopping_the_solver_leaves_a_model(void **state)
 {
     (void)state;
@@ -74,6 +75,12 @@ static void stopping_the_solver_leaves_a_model(void **state)
                 assert_true(c.verdict == FEN_VERDICT_OPTIMAL ||
                             c.verdict == FEN_VERDICT_INTERRUPTED);
                 assert_true(isfinite(c.primal) && c.primal <= c.null * (1.0 + 1e-12));
+                fen_options lax = o;
+                fen_certificate again;
+                int holds = 0;
+                lax.tolerance = 0.999;
+                assert_int_equal(fen_verify(m, table, &lax, NULL, &again, &holds, &err), FEN_OK);
+                if (!holds && c.relative_gap < lax.tolerance) fail_msg("%s", err.message);
                 fen_model_free(m);
             }
     assert_true(interrupted > 0);
