@@ -104,10 +104,11 @@ static fen_status find_pulls(fenp_joint *c, fen_error *err)
         const double bound = is_bounded(m) ? m->lambda * weight : INFINITY;
         slack of = { 0.0, 0.0 };
         c->pull[g] = pull;
-        if (weight == 0.0 || (pull <= c->strongest && pull <= bound)) continue;
+        const int above = c->lenient && pull > bound;
+        if (weight == 0.0 || (pull <= c->strongest && !above)) continue;
         status = find_slack(c, g, &of, err);
         if (pull > c->strongest) c->strongest = pull, c->noise = of.noise;
-        if (pull <= bound || !c->lenient) continue;
+        if (!above) continue;
         c->pull[g] = fmin(fmax(bound, of.least), pull);
         c->passed += (pull - c->pull[g]) * fenp_joint_norm(&m->groups, g, c->beta, 0);
     }
