@@ -104,7 +104,6 @@ int  terminal_flush(void);                    /* nonzero: standard output was no
 const char *printable(const char *text, char *out, size_t size);
 
 /* ---- memory.c ------------------------------------------------------------------------- */
-void hold_memory(int64_t bytes);              /* --memory from here on; 0: no limit */
 
 /* ---- files ------------------------------------------------------------------------------ */
 /* DATA with its ending (and .gz) replaced by .fen; to be freed; NULL: out of memory. */

@@ -105,7 +105,6 @@ static int run_command(const command *c, int argc, const char **argv)
     if (c->drop_in) return c->drop_in(c, argc, argv);
     wait_politely();
     int code = request_read(&r, c, argc, argv);
-    if (code == EXIT_DONE) hold_memory(r.options.memory_limit_bytes);
     if (code == EXIT_DONE) code = r.help ? print_command_help(c, stdout) : c->run(&r);
     progress_end();
     request_free(&r);

@@ -420,7 +420,7 @@ class BadInput(Lp):
 
     def test_remedies(self):
         """Of solvers that stop early: by the one option that is out of the ordinary."""
-        words = [*LP, "--kernel", "tensor-exponential", "--quiet", "-o", "m.fen"]
+        words = [*LP, "--kernel", "tensor-exponential", "-o", "m.fen"]
         gamma = self.run_tool("fit", self.real("slump", 35), *words, "--gamma", "1", "--lambda",
                               "1e-4", code=1)
         self.assertIn("; a smaller --gamma (auto takes 0.0095) helps", gamma.err)

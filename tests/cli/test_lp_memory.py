@@ -3,6 +3,7 @@ import math
 import os
 import re
 import resource
+import subprocess
 import sys
 import unittest
 
@@ -84,8 +85,8 @@ class Memory(ToolTest):
         tight = ["fit", data, *EXPONENTIAL, *GIVEN, "--route", "low-rank", "--quiet", "-o", "m.fen",
                  "--memory"]
         if least:   # it begins, and may end where the memory does
-            self.taken(*tight[:1], self.path(data), *tight[2:-2], self.path("m.fen"), "--memory",
-                       least + "M", codes=(0, 1))
+            done = subprocess.run([FENCHEL, *tight, least + "M"], cwd=self.folder, check=False)
+            self.assertIn(done.returncode, (0, 1))
         self.run_tool(*tight, better + "M")
         self.run_tool("verify", "m.fen", data, "--quiet")
 
