@@ -270,7 +270,7 @@ class Alike(PeerTest):
         x = numpy.column_stack([z * big, z * big + k * small])
         self.assertTrue((x[:, 1] - x[:, 0] == k * small).all())
         self.save("alike.csv", [x, unit * k], ["x0", "x1", "y"])
-        words = ["--scale", "none", "--task", "regression", *options]
+        words = ["--scale", "none", "--task", "regression", "--force", *options]
         code = self.code_of("fit", "alike.csv", "-o", "m.fen", *words)
         fit, least = self.fit("alike.csv", *words, code=code), penalty * unit * 2 / small
         # inputs are what they are but for their rounding: at most 1/32 of small; sums in long
