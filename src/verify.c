@@ -316,8 +316,8 @@ static fen_status examine_wide(const fenp_wide *wide, const fen_table *table, co
     fenp_sample *sample = wide->sample;
     int right = 1, likely = 1, even = 1;
     fen_status status = check_rows(m, sample->n, sample->hash, fenp_table_title(table), err);
-    f->why =
-        wide->agrees ? fenp_linear_objection(m) : "the preparation does not follow from the rows";
+    f->why = wide->agrees ? fenp_linear_objection(m, sample)
+                          : "the preparation does not follow from the rows";
     if (status == FEN_OK && m->weights && sample->p != m->p) {
         leave_open(m, f);
         return FEN_OK;

@@ -20,7 +20,7 @@ fen_status  fenp_wide_open(const fen_model *m, const fen_table *table, fenp_wide
 void        fenp_wide_close(fenp_wide *wide);
 /* What speaks against a model with a penalty on coefficients besides its certificate; NULL:
  * nothing. */
-const char *fenp_linear_objection(const fen_model *m);
+const char *fenp_linear_objection(const fen_model *m, const fenp_sample *sample);
 /* Of numbers that must come out again. */
 static inline int fenp_close_to(double a, double b, double unit)
 { return a == b || fabs(a - b) <= 1e-7 * unit; /* equal where both are infinite */ }

@@ -117,8 +117,29 @@ void fenp_wide_close(fenp_wide *wide)
 
 /* ---- arrays that the certificate does not see -------------------------------------------- */
 
-const char *fenp_linear_objection(const fen_model *m)
+static int is_zero(const fenp_sample *s, int64_t j)
 {
+    int64_t i = s->x ? 0 : s->start[j];
+    const int64_t end = s->x ? s->n : s->start[j + 1];
+    while (i < end && (s->x ? s->x[i * s->p + j] : s->value[i]) == 0.0) i++;
+    return i == end;
+}
+
+/* Does a feature count that is 0 in all rows (a level "other" that no row has)? Without a penalty
+ * the objective does not see its coefficient, but rows to come do. Roundings of solvers pass. */
+static int counts_what_is_not_there(const fen_model *m, const fenp_sample *s)
+{
+    double largest = 0.0;
+    if (!m->weights || s->p != m->p || (!s->x && !s->start)) return 0;
+    for (int64_t i = 0; i < m->targets * m->p; i++) largest = fmax(largest, fabs(m->weights[i]));
+    for (int64_t i = 0; i < m->targets * m->p; i++)
+        if (fabs(m->weights[i]) > 1e-9 * largest && is_zero(s, i % m->p)) return 1;
+    return 0;
+}
+
+const char *fenp_linear_objection(const fen_model *m, const fenp_sample *sample)
+{
+    if (counts_what_is_not_there(m, sample)) return "a feature that no row has has a coefficient";
     const int64_t count = m->weights ? m->p : m->kept;
     const double *coefs = m->weights ? m->weights : m->terms;
     for (int64_t t = 0; t < m->targets; t++)

@@ -12,7 +12,14 @@ extern const fenp_simd fenp_simd_baseline;
 #if defined(__x86_64__)
 #if __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
-#define HAS(feature, name) CPU_FEATURE_ACTIVE(feature)
+/* glibc's CPU_FEATURE_ACTIVE shifts an int by 31 bits for AVX512VL, which C leaves undefined. */
+static int is_active(unsigned index)
+{
+    enum { REGISTER = 32, LEAF = 4 * REGISTER };
+    const struct cpuid_feature *leaf = __x86_get_cpuid_feature_leaf(index / LEAF);
+    return leaf->active_array[index % LEAF / REGISTER] >> index % REGISTER & 1u;
+}
+#define HAS(feature, name) is_active(x86_cpu_##feature)
 #else
 #define HAS(feature, name) __builtin_cpu_supports(name)
 #endif
