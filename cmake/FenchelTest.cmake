@@ -21,7 +21,7 @@ endif()
 # ones. unit/fork is, as qemu does not fork a process with threads dependably.
 set(FENCHEL_NOT_EMULATED unit/bent unit/block unit/block_price unit/certify_distance
     unit/certify_linear unit/certify_tensor unit/csv unit/curve unit/descend unit/dualities
-    unit/fit_linear unit/fork unit/gram unit/interior unit/lanczos unit/left_out unit/lp_rank
+    unit/fit_linear unit/fork unit/gram unit/interior unit/lanczos unit/left_out unit/lp_rank unit/mutants
     unit/model_damage unit/noise unit/programs unit/source unit/source_errors unit/stream unit/text)
 
 # Sanitizers place their shadow at fixed addresses; kernels that randomise many address bits get
